@@ -1,0 +1,77 @@
+"""Progress bars on stderr, for a person who waits.
+
+Nothing is drawn with `--quiet` or when stderr is no terminal, and rich is not imported then.
+"""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+
+class Advance(Protocol):
+    """Moves a bar on by `count`; `note`, when given, replaces the text beside it."""
+
+    def __call__(self, count: int = 1, *, note: str | None = None) -> None: ...
+
+
+def _silent(count: int = 1, *, note: str | None = None) -> None:
+    pass
+
+
+@contextmanager
+def progress(description: str, total: int, *, quiet: bool = False) -> Iterator[Advance]:
+    """A bar of `total` units while the body runs; yields the function that moves it.
+
+    Parameters
+    ----------
+    description
+        What is going on, in a few words.
+    total
+        Number of units that make it full.
+    quiet
+        Draw nothing.
+
+    Examples
+    --------
+    >>> with progress("training", 100, quiet=True) as advance:
+    ...     for _ in range(100):
+    ...         advance()
+    """
+    if quiet or not sys.stderr.isatty():
+        yield _silent
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(description, total=total)
+
+        def advance(count: int = 1, *, note: str | None = None) -> None:
+            if note is None:
+                bar.advance(task, count)
+            else:
+                bar.update(task, advance=count, description=f"{description}: {note}")
+
+        yield advance
+
+
+def on_step(advance: Advance) -> Callable[[int], None]:
+    """An `on_step(t)` callback for `dp2theory.optimizers.protocol.run` that moves a bar by one."""
+
+    def step(_t: int) -> None:
+        advance()
+
+    return step
