@@ -1,0 +1,63 @@
+"""Domain checks.  Every message names the argument, its value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from typing import Any
+
+
+def require(condition: bool, name: str, value: Any, allowed: str) -> None:
+    """Raise ``ValueError`` naming argument, value and domain unless ``condition`` holds."""
+    if not condition:
+        raise ValueError(f"{name}={value!r}: must be {allowed}")
+
+
+def real(name: str, value: Any, allowed: str = "a real number") -> float:
+    """Return ``value`` as a float; refuse NaN, booleans and what is not a real number."""
+    ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    require(ok, name, value, allowed)
+    result = float(value)
+    require(not math.isnan(result), name, value, allowed)
+    return result
+
+
+def noise_multiplier(value: Any, name: str = "noise_multiplier") -> float:
+    """Noise std over clip norm: 0 (no privacy) to infinity."""
+    allowed = "a number >= 0 (noise std on the sum / clip norm)"
+    result = real(name, value, allowed)
+    require(result >= 0, name, value, allowed)
+    return result
+
+
+def probability(value: Any, name: str = "sampling_probability") -> float:
+    """A probability in [0, 1]."""
+    allowed = "a number in [0, 1]"
+    result = real(name, value, allowed)
+    require(0 <= result <= 1, name, value, allowed)
+    return result
+
+
+def target_delta(value: Any, *, open_ends: bool = False) -> float:
+    """δ in [0, 1], or in (0, 1) where a solve needs it."""
+    allowed = "a number in (0, 1)" if open_ends else "a number in [0, 1]"
+    result = real("target_delta", value, allowed)
+    require(0 < result < 1 if open_ends else 0 <= result <= 1, "target_delta", value, allowed)
+    return result
+
+
+def target_epsilon(value: Any, *, open_ends: bool = False) -> float:
+    """ε in [0, inf], or in (0, inf) where a solve needs it."""
+    allowed = "a finite number > 0" if open_ends else "a number in [0, inf]"
+    result = real("target_epsilon", value, allowed)
+    require(0 < result < math.inf if open_ends else result >= 0, "target_epsilon", value, allowed)
+    return result
+
+
+def whole(value: Any, name: str, minimum: int = 0) -> int:
+    """A whole number of at least ``minimum`` (booleans and floats are refused)."""
+    allowed = f"a whole number >= {minimum}"
+    ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    require(ok, name, value, allowed)
+    require(int(value) >= minimum, name, value, allowed)
+    return int(value)
