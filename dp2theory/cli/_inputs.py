@@ -1,0 +1,182 @@
+"""Checks and defaults that commands share: sizes, steps, budgets, sampling and relation.
+
+Every check raises `ValueError` with the option as the user typed it, its value and what is allowed.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._output import Input
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+    from accountants import NeighboringRelation
+
+SAMPLINGS = ("poisson", "without-replacement", "with-replacement", "shuffled-epochs")
+RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+DEFAULT_DELTA_EXPONENT = -1.1
+
+
+def option(name: str) -> str:
+    """The option as typed: `noise_multiplier` -> `--noise-multiplier`."""
+    return "--" + name.replace("_", "-")
+
+
+def positive_integer(name: str, value: int) -> int:
+    """`value`, when it is at least 1."""
+    if value < 1:
+        raise ValueError(f"{option(name)} {value}: must be an integer of at least 1")
+    return value
+
+
+def positive(name: str, value: float) -> float:
+    """`value`, when it is finite and greater than 0."""
+    if not (math.isfinite(value) and value > 0):
+        raise ValueError(f"{option(name)} {value}: must be finite and greater than 0")
+    return value
+
+
+def not_negative(name: str, value: float) -> float:
+    """`value`, when it is finite and at least 0."""
+    if not (math.isfinite(value) and value >= 0):
+        raise ValueError(f"{option(name)} {value}: must be finite and at least 0")
+    return value
+
+
+def open_probability(name: str, value: float) -> float:
+    """`value`, when it lies strictly between 0 and 1."""
+    if not 0 < value < 1:  # false for NaN, so NaN is refused
+        raise ValueError(f"{option(name)} {value}: must lie strictly between 0 and 1")
+    return value
+
+
+def resolve_delta(delta: float | None, dataset_size: int) -> Input:
+    """The target δ, by default n^-1.1 for n records."""
+    if delta is not None:
+        return Input(open_probability("delta", delta))
+    value = float(dataset_size) ** DEFAULT_DELTA_EXPONENT
+    if not 0 < value < 1:
+        raise ValueError(
+            f"{option('delta')} is missing: its default n^-1.1 is {value} at "
+            f"{option('dataset_size')} {dataset_size}, which is not strictly between 0 and 1"
+        )
+    return Input(value, default=True)
+
+
+def resolve_steps(
+    *, dataset_size: int, batch_size: int, epochs: int | None, steps: int | None
+) -> int:
+    """The number of steps: as given, or floor(n/b) * epochs. Exactly one of the two is wanted."""
+    if (epochs is None) == (steps is None):
+        both = "both were given" if epochs is not None else "neither was given"
+        raise ValueError(f"exactly one of --epochs and --steps is wanted: {both}")
+    if steps is not None:
+        return positive_integer("steps", steps)
+    assert epochs is not None
+    if epochs < 1:
+        raise ValueError(f"--epochs {epochs}: gives no steps; must be an integer of at least 1")
+    return (dataset_size // batch_size) * epochs
+
+
+def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    if value not in known:
+        raise ValueError(f"{option(name)} {value!r}: must be one of {', '.join(known)}")
+    return value
+
+
+@dataclass(frozen=True)
+class RunInputs:
+    """The parts of a run that its privacy depends on, noise aside; made by `resolve_run`."""
+
+    dataset_size: int
+    batch_size: int
+    steps: int
+    epochs: int | None
+    sampling: str
+    relation: str
+    relation_is_default: bool
+
+    @property
+    def sampling_probability(self) -> float:
+        """Chance of each record to be in the batch of each step."""
+        return self.batch_size / self.dataset_size
+
+    def event(self, noise_multiplier: float) -> "DpEvent":
+        """The run as an event tree for any accountant."""
+        from accountants.events import dp_sgd_event
+        from accountants.sampling import Poisson
+
+        return dp_sgd_event(
+            sampling=Poisson(self.sampling_probability),
+            noise_multiplier=noise_multiplier,
+            steps=self.steps,
+        )
+
+    def neighboring_relation(self) -> "NeighboringRelation":
+        """The relation as the accountants name it."""
+        from accountants import NeighboringRelation
+
+        return NeighboringRelation[self.relation.replace("-", "_").upper()]
+
+    def inputs(self) -> dict[str, Input]:
+        """The resolved inputs for the output envelope."""
+        resolved = {
+            "dataset_size": Input(self.dataset_size),
+            "batch_size": Input(self.batch_size),
+            "sampling_probability": Input(self.sampling_probability, default=True),
+        }
+        if self.epochs is not None:
+            resolved["epochs"] = Input(self.epochs)
+        resolved["steps"] = Input(self.steps, default=self.epochs is not None)
+        resolved["sampling"] = Input(self.sampling)
+        resolved["relation"] = Input(self.relation, default=self.relation_is_default)
+        return resolved
+
+
+def resolve_run(
+    *,
+    dataset_size: int,
+    batch_size: int,
+    epochs: int | None,
+    steps: int | None,
+    sampling: str,
+    relation: str | None,
+) -> RunInputs:
+    """Check the inputs of a run and fill in its defaults.
+
+    Raises
+    ------
+    ValueError
+        For a value outside its domain; unknown names list the known ones.
+    dp2theory.cli._exit.CommandError
+        With the exit code 5 for a sampling that no accountant here covers yet.
+    """
+    positive_integer("dataset_size", dataset_size)
+    positive_integer("batch_size", batch_size)
+    if batch_size > dataset_size:
+        raise ValueError(
+            f"--batch-size {batch_size}: must be at most --dataset-size {dataset_size}"
+        )
+    resolved_steps = resolve_steps(
+        dataset_size=dataset_size, batch_size=batch_size, epochs=epochs, steps=steps
+    )
+    if relation is not None:
+        _one_of("relation", relation, RELATIONS)
+    if _one_of("sampling", sampling, SAMPLINGS) != "poisson":
+        fail(
+            f"--sampling {sampling}: not supported yet: the exact accountant covers independent "
+            "(poisson) sampling only, and its answer for another sampling would be no guarantee",
+            ExitCode.UNSUPPORTED,
+        )
+    return RunInputs(
+        dataset_size=dataset_size,
+        batch_size=batch_size,
+        steps=resolved_steps,
+        epochs=epochs,
+        sampling=sampling,
+        relation=relation or "add-or-remove-one",
+        relation_is_default=relation is None,
+    )
