@@ -1,0 +1,178 @@
+"""`run`: drive an optimizer over a problem and return what was done, with its ledger."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from dp2theory.optimizers.batches import make_sampler
+from dp2theory.optimizers.clipping import release_mean
+from dp2theory.optimizers.results import InterruptedRun as InterruptedRun
+from dp2theory.optimizers.results import RunResult as RunResult
+from dp2theory.optimizers.steps import Optimizer, OptimizerState
+from dp2theory.problems.protocol import Array, Problem, check_parameters
+from dp2theory.problems.validation import whole_number
+
+if TYPE_CHECKING:
+    from accountants.sampling import Sampling
+
+
+def make_generator(rng: np.random.Generator | int) -> tuple[np.random.Generator, int | None]:
+    """Return a generator, and the seed if one was given.
+
+    A seed starts SFC64: its normals cost two thirds of PCG64's, and noise is the largest part
+    of a step. Neither is a cryptographic source (see `release_mean`).
+    """
+    if isinstance(rng, np.random.Generator):
+        return rng, None
+    seed = whole_number("rng", rng, minimum=0)
+    return np.random.Generator(np.random.SFC64(seed)), seed
+
+
+def run(
+    optimizer: Optimizer,
+    problem: Problem,
+    *,
+    sampling: Sampling,
+    steps: int,
+    rng: np.random.Generator | int,
+    initial_parameters: Array | None = None,
+    initial_state: OptimizerState | None = None,
+    start_step: int = 0,
+    record_every: int | None = None,
+    on_step: Callable[[int], None] | None = None,
+    on_release: Callable[[int, Array], None] | None = None,
+) -> RunResult:
+    """Run `steps` steps and return the last iterate with the ledger of what was executed.
+
+    Parameters
+    ----------
+    optimizer : Optimizer
+        A configuration such as `dp2theory.optimizers.sgd.DpSgd`.
+    problem : Problem
+    sampling : Poisson, WithoutReplacement or WithReplacement
+        How batches are drawn; sums are divided by its public expected batch size.
+    steps : int
+        Number of steps to take, >= 0.
+    rng : numpy.random.Generator or int
+        Drawn from in this order: initial parameters (if not given), then per step the batch
+        and the noise. Two runs with equal seeds and arguments agree bit for bit, and two
+        private optimizers with equal seeds meet the same batches and the same normals.
+    initial_parameters : ndarray, shape (dimension,), optional
+        Where to start; the problem's own start if None.
+    initial_state : OptimizerState, optional
+        State to continue from, phase counter included; a fresh one if None, in which case
+        phases count from the first step of this call.
+    start_step : int
+        Number of the first step, for `loss_steps` and the callbacks; it does not shift phases.
+    record_every : int, optional
+        Record the train loss before the first step, after every so many, and after the last.
+    on_step : callable, optional
+        Called with the step number after each step.
+    on_release : callable, optional
+        Called with the step number and the released noisy mean gradient (preconditioned in
+        adaptive phases) before it is applied; it must not be written to.
+
+    Returns
+    -------
+    RunResult
+
+    Raises
+    ------
+    ValueError
+        For values outside their domain, naming the argument.
+    InterruptedRun
+        On KeyboardInterrupt inside the loop, with the partial result.
+    """
+    sampler = make_sampler(sampling, problem.dataset_size)
+    steps = whole_number("steps", steps, minimum=0)
+    start_step = whole_number("start_step", start_step, minimum=0)
+    if record_every is not None:
+        record_every = whole_number("record_every", record_every)
+    generator, seed = make_generator(rng)
+    parameters = _start(problem, initial_parameters, generator)
+    state = _start_state(optimizer, problem.dimension, initial_state)
+
+    loss_steps: list[int] = []
+    losses: list[float] = []
+    released_steps = 0
+    divisor = sampler.expected_batch_size
+
+    def record(step: int) -> None:
+        # The loss is computed first, so that an interrupt leaves the two lists of one length.
+        loss = problem.loss(parameters)
+        loss_steps.append(step)
+        losses.append(loss)
+
+    def result(completed: bool) -> RunResult:
+        return RunResult(
+            problem=problem.name,
+            optimizer=optimizer,
+            sampling=sampling,
+            parameters=parameters,
+            state=state,
+            steps=released_steps,
+            start_step=start_step,
+            final_loss=problem.loss(parameters),
+            loss_steps=np.asarray(loss_steps[: len(losses)], dtype=np.int64),
+            losses=np.asarray(losses, dtype=np.float64),
+            ledger=sampler.event(optimizer.noise_multiplier, released_steps),
+            seed=seed,
+            bit_generator=type(generator.bit_generator).__name__,
+            completed=completed,
+        )
+
+    try:
+        if record_every is not None:
+            record(start_step)
+        for t in range(start_step, start_step + steps):
+            query = optimizer.query(state)
+            batch = sampler.sample(generator)
+            released = release_mean(
+                problem, parameters, batch, query, expected_batch_size=divisor, rng=generator
+            )
+            # Counted before anybody sees it: an interrupt must not lose a release.
+            released_steps += 1
+            if on_release is not None:
+                on_release(t, released)
+            parameters, state = optimizer.apply(parameters, state, released)
+            done = t + 1 - start_step
+            if record_every is not None and (done % record_every == 0 or done == steps):
+                record(t + 1)
+            if on_step is not None:
+                on_step(t)
+    except KeyboardInterrupt:
+        raise InterruptedRun(result(completed=False)) from None
+    return result(completed=True)
+
+
+def _start(problem: Problem, given: Array | None, rng: np.random.Generator) -> Array:
+    if given is None:
+        return problem.initial_parameters(rng)
+    start = check_parameters(given, problem.dimension)
+    if not np.all(np.isfinite(start)):
+        raise ValueError("initial_parameters holds NaN or infinity, every entry must be finite")
+    return start.copy()
+
+
+def _start_state(
+    optimizer: Optimizer, dimension: int, given: OptimizerState | None
+) -> OptimizerState:
+    fresh = optimizer.initial_state(dimension)
+    if given is None:
+        return fresh
+    whole_number("initial_state.step", given.step, minimum=0)
+    if set(given.arrays) != set(fresh.arrays):
+        raise ValueError(
+            f"initial_state holds {sorted(given.arrays)}, {optimizer.name} needs "
+            f"{sorted(fresh.arrays)}"
+        )
+    for name, array in given.arrays.items():
+        if np.shape(array) != (dimension,) or not np.all(np.isfinite(array)):
+            raise ValueError(
+                f"initial_state[{name!r}] of shape {np.shape(array)!r} must be finite and of "
+                f"shape ({dimension},)"
+            )
+    return given

@@ -1,0 +1,147 @@
+"""What a problem is: a mean loss over records whose clipped gradients can be summed.
+
+A problem never returns the gradient of a single record. Private optimizers need only
+``sum_i clip(g_i / D)`` over a batch, and for the models here that sum follows from norms of
+data rows, so no (records x coordinates) array of gradients is ever formed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[np.float64]
+IndexArray: TypeAlias = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Constants of the train loss that are known exactly; None means unknown.
+
+    Attributes
+    ----------
+    lipschitz : float or None
+        Largest l2 norm of a record's (sub)gradient, over the box when `diameter` is given.
+    smoothness : float or None
+        Lipschitz constant of the gradient of the mean loss.
+    strong_convexity : float or None
+        Strong-convexity constant of the mean loss.
+    diameter : float or None
+        l2 diameter of the box that holds the minimiser.
+    optimal_value : float or None
+        Minimum of the mean train loss.
+    """
+
+    lipschitz: float | None = None
+    smoothness: float | None = None
+    strong_convexity: float | None = None
+    diameter: float | None = None
+    optimal_value: float | None = None
+
+
+@runtime_checkable
+class Problem(Protocol):
+    """A data set with a model: mean loss, clipped gradient sums, metrics."""
+
+    @property
+    def name(self) -> str:
+        """Name under which the registry knows the problem."""
+
+    @property
+    def dataset_size(self) -> int:
+        """Number n of train records."""
+
+    @property
+    def dimension(self) -> int:
+        """Number d of parameters."""
+
+    @property
+    def convex(self) -> bool:
+        """Whether every record's loss is convex in the parameters."""
+
+    @property
+    def constants(self) -> Constants:
+        """Known constants of the train loss."""
+
+    def initial_parameters(self, rng: np.random.Generator) -> Array:
+        """Return a starting point of shape (dimension,)."""
+
+    def loss(self, parameters: Array, *, split: str = "train") -> float:
+        """Return the mean loss over the records of `split` ("train" or "test")."""
+
+    def clipped_gradient_sum(
+        self,
+        parameters: Array,
+        batch: IndexArray,
+        *,
+        clip_norm: float,
+        preconditioner: Array | None = None,
+    ) -> Array:
+        """Return ``sum_i clip(g_i / preconditioner)`` over the train records in `batch`.
+
+        Parameters
+        ----------
+        parameters : ndarray, shape (dimension,)
+        batch : ndarray of int, shape (m,)
+            Record indices; repeats count as often as they occur, an empty batch gives zeros.
+        clip_norm : float
+            l2 norm to which each (preconditioned) gradient is scaled down; inf means never.
+        preconditioner : ndarray, shape (dimension,), optional
+            Positive coordinatewise divisor, applied before clipping.
+        """
+
+    def metrics(self, parameters: Array) -> dict[str, float]:
+        """Return figures to report: ``train_loss`` and, where a test split exists, others."""
+
+
+def check_parameters(parameters: Array, dimension: int) -> Array:
+    """Return `parameters` as a float array of shape (dimension,), or raise ValueError."""
+    array = np.asarray(parameters, dtype=np.float64)
+    if array.shape != (dimension,):
+        raise ValueError(
+            f"parameters has shape {array.shape!r}, must be ({dimension},), the dimension"
+        )
+    return array
+
+
+def check_batch(batch: IndexArray, dataset_size: int) -> IndexArray:
+    """Return `batch` as a 1-d index array within [0, dataset_size), or raise ValueError."""
+    array = np.asarray(batch)
+    if array.ndim != 1:
+        raise ValueError(f"batch has shape {array.shape!r}, must be one-dimensional")
+    if array.size == 0:
+        return array.astype(np.int64)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"batch has dtype {array.dtype}, must hold integer record indices")
+    # Negative indices would silently count from the end: some other person's record.
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or high >= dataset_size:
+        bad = low if low < 0 else high
+        raise ValueError(f"batch holds index {bad}, must lie in [0, {dataset_size - 1}]")
+    return array.astype(np.int64, copy=False)
+
+
+def check_clipping(clip_norm: float, preconditioner: Array | None, dimension: int) -> None:
+    """Raise ValueError unless the clip norm and the preconditioner are usable."""
+    if not clip_norm > 0:
+        raise ValueError(f"clip_norm={clip_norm!r} must be > 0 (inf means no clipping)")
+    if preconditioner is None:
+        return
+    if np.shape(preconditioner) != (dimension,):
+        raise ValueError(
+            f"preconditioner has shape {np.shape(preconditioner)!r}, must be ({dimension},)"
+        )
+    smallest = float(np.min(preconditioner))
+    if not smallest > 0:
+        raise ValueError(f"preconditioner has minimum {smallest!r}, every entry must be > 0")
+
+
+def check_split(split: str, available: Mapping[str, Any]) -> str:
+    """Return `split` if it is one of `available`, or raise ValueError listing those."""
+    if split not in available:
+        raise ValueError(f"split={split!r} must be one of {sorted(available)}")
+    return split

@@ -1,0 +1,138 @@
+"""Problems by name, as on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from dp2theory.problems.errors import MissingExtraError as MissingExtraError
+from dp2theory.problems.protocol import Problem
+
+#: Instances of the `het` family: n, d, amin, avg, seed.
+HET_INSTANCES: dict[str, tuple[int, int, float, float, int]] = {
+    "het": (20_000, 300, 1 / 30, 12, 4),
+    "hetA": (20_000, 300, 1 / 30, 12, 9),
+    "hetB": (20_000, 200, 1 / 10, 10, 10),
+    "hetC": (8_000, 400, 1 / 30, 12, 12),
+    "hetD": (40_000, 400, 1 / 50, 12, 13),
+    "hetM": (40_000, 100, 1 / 20, 8, 6),
+}
+_HET_KEYS: dict[str, Callable[[str], Any]] = {
+    "n": int,
+    "d": int,
+    "amin": lambda text: float(Fraction(text)),
+    "avg": lambda text: float(Fraction(text)),
+    "seed": int,
+}
+
+
+def problem_names() -> list[str]:
+    """Return the names `get_problem` knows; `het:n=...,d=...` is understood besides."""
+    return [*_FACTORIES, *HET_INSTANCES]
+
+
+def get_problem(
+    name: str, *, path: str | None = None, seed: int | None = None, **options: Any
+) -> Problem:
+    """Return a problem by name.
+
+    Parameters
+    ----------
+    name : str
+        One of `problem_names()`, or a spelled-out member of the het family such as
+        ``"het:n=20000,d=300,amin=0.0333,avg=12,seed=4"`` (fractions such as 1/30 are read).
+    path : str, optional
+        Path of ``u.data``; needed by ``movielens-100k`` and refused by the others.
+    seed : int, optional
+        Seed of the synthetic data, or of the train/test split; each problem has a default.
+    **options
+        Further arguments of the problem's own function, such as ``dimension`` of ``text``.
+
+    Returns
+    -------
+    Problem
+
+    Raises
+    ------
+    ValueError
+        For an unknown name (the known are listed), a bad option, or a missing path.
+    MissingExtraError
+        When the packages of the ``data`` extra are needed and not installed.
+    """
+    if not isinstance(name, str):
+        raise ValueError(f"name={name!r} must be one of {', '.join(problem_names())}")
+    if path is not None:
+        options["path"] = path
+    if seed is not None:
+        options["seed"] = seed
+    if name in _FACTORIES:
+        factory = _FACTORIES[name]
+    elif name in HET_INSTANCES:
+        n, d, amin, avg, default_seed = HET_INSTANCES[name]
+        options = {"n": n, "d": d, "amin": amin, "avg": avg, "seed": default_seed} | options
+        factory = _het
+    elif name.startswith("het:"):
+        options = _parse_het(name) | options
+        factory = _het
+    else:
+        raise ValueError(f"problem={name!r} is unknown; known are {', '.join(problem_names())}")
+    return _call(name, factory, options)
+
+
+def _call(name: str, factory: Callable[..., Problem], options: dict[str, Any]) -> Problem:
+    import inspect
+
+    allowed = [key for key in inspect.signature(factory).parameters if key != "name"]
+    unknown = sorted(set(options) - set(allowed))
+    if unknown:
+        raise ValueError(
+            f"{unknown[0]}={options[unknown[0]]!r} is not an option of problem {name!r}; "
+            f"its options are {', '.join(allowed)}"
+        )
+    if "path" in allowed and "path" not in options:
+        raise ValueError(f"path=None: problem {name!r} needs the path of its data file")
+    if "name" in inspect.signature(factory).parameters:
+        options = options | {"name": name}
+    return factory(**options)
+
+
+def _parse_het(spelled: str) -> dict[str, Any]:
+    example = "het:n=20000,d=300,amin=0.0333,avg=12,seed=4"
+    values: dict[str, Any] = {}
+    for part in spelled.removeprefix("het:").split(","):
+        key, equals, text = part.partition("=")
+        key = key.strip()
+        if not equals or key not in _HET_KEYS or key in values:
+            raise ValueError(
+                f"problem={spelled!r} holds {part!r}, must give each of {', '.join(_HET_KEYS)} "
+                f"once, as in {example}"
+            )
+        try:
+            values[key] = _HET_KEYS[key](text.strip())
+        except (ValueError, ZeroDivisionError):
+            raise ValueError(
+                f"problem={spelled!r} holds {key}={text!r}, must be a number, as in {example}"
+            ) from None
+    missing = [key for key in _HET_KEYS if key not in values]
+    if missing:
+        raise ValueError(f"problem={spelled!r} lacks {missing[0]}, must be written as {example}")
+    return values
+
+
+# Modules load when their problem is asked for: scikit-learn and pandas are slow to import.
+def _het(*, n: int, d: int, amin: float, avg: float, seed: int, name: str) -> Problem:
+    from dp2theory.problems.synthetic import het
+
+    return het(n, d, amin, avg, seed, name=name)
+
+
+def _syn(*, n: int = 20_000, d: int = 1_000, active: int = 20, seed: int = 0) -> Problem:
+    from dp2theory.problems.synthetic import syn
+
+    return syn(n, d, active, seed)
+
+
+_FACTORIES: dict[str, Callable[..., Problem]] = {
+    "syn": _syn,
+}

@@ -1,0 +1,64 @@
+"""Checks of arguments; every message names the argument, its value and what is allowed."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+
+def positive_real(name: str, value: Any, *, allow_infinite: bool = False) -> float:
+    """Return `value` as a float > 0, or raise ValueError.
+
+    Parameters
+    ----------
+    name : str
+        Argument name used in the message.
+    value : float
+        Number to check; booleans and strings are refused.
+    allow_infinite : bool
+        Whether ``inf`` is allowed (it is for clip norms: no clipping).
+    """
+    number = _real(name, value, "a number > 0")
+    if not number > 0 or (math.isinf(number) and not allow_infinite):
+        allowed = "a number > 0 (inf is allowed)" if allow_infinite else "a finite number > 0"
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    return number
+
+
+def real_in(name: str, value: Any, low: float, high: float, *, open_high: bool = False) -> float:
+    """Return `value` as a float in ``[low, high]`` (``[low, high)`` if `open_high`)."""
+    bracket = ")" if open_high else "]"
+    allowed = f"in [{low:g}, {high:g}{bracket}"
+    number = _real(name, value, allowed)
+    if not low <= number <= high or (open_high and number == high):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    return number
+
+
+def whole_number(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:
+    """Return `value` as an int in ``[minimum, maximum]``, or raise ValueError."""
+    allowed = f"an integer >= {minimum}" + ("" if maximum is None else f" and <= {maximum}")
+    if isinstance(value, (bool, np.bool_)):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise ValueError(f"{name}={value!r} must be {allowed}") from None
+    if number < minimum or (maximum is not None and number > maximum):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    return number
+
+
+def _real(name: str, value: Any, allowed: str) -> float:
+    if isinstance(value, (bool, np.bool_, str, bytes)):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise ValueError(f"{name}={value!r} must be {allowed}") from None
+    if math.isnan(number):
+        raise ValueError(f"{name}={value!r} must be {allowed}")
+    return number
