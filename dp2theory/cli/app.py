@@ -96,7 +96,8 @@ def _run(arguments: Sequence[str]) -> int:
         pass
 
     for name, command in COMMANDS.items():
-        function = _load(command.location) if name == named else _stub
+        # Guarded here too: typer would swallow an interrupt before the outer guard could report it.
+        function = guard()(_load(command.location)) if name == named else _stub
         app.command(name, short_help=command.summary)(function)
     # get_command rather than app(): the latter replaces sys.excepthook for the whole process.
     code = get_command(app).main(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)

@@ -1,0 +1,200 @@
+"""The frame of the command line: help, laziness, exit codes, the envelope, progress."""
+
+import dataclasses
+import json
+import os
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+from dp_accounting.privacy_accountant import UnsupportedEventError
+
+from dp2theory import __version__
+from dp2theory.cli import _exit, _output, _progress, app
+
+HEAVY = ("numpy", "scipy", "dp_accounting", "matplotlib", "sympy", "rich", "sklearn", "hypothesis")
+
+
+def run_process(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "dp2theory", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=60,
+    )
+
+
+def test_help_lists_every_command(cli):
+    outcome = cli("--help")
+    assert outcome.code == 0
+    assert outcome.err == ""
+    for name in app.COMMANDS:
+        assert f"\n  {name} " in outcome.out
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["account", "--help"], ["--version"], ["oops"]])
+def test_nothing_heavy_is_imported_before_it_is_needed(arguments):
+    code = (
+        "import sys; from dp2theory.cli.app import main; "
+        f"main({arguments!r}); print('LOADED', *sorted(sys.modules), file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = set(run.stderr.split("LOADED", 1)[1].split())
+    assert "typer" in loaded or arguments == ["oops"]
+    assert not loaded & set(HEAVY)
+    if arguments == ["--help"]:
+        assert not any(name.startswith("dp2theory.cli.acc") for name in loaded)
+
+
+def test_help_is_instant():
+    # CPU time of the fastest of five, so that a busy machine does not decide; measured 0.07 s.
+    def cpu_seconds():
+        before = os.times()
+        assert run_process("--help").returncode == 0
+        after = os.times()
+        return (after.children_user + after.children_system) - (
+            before.children_user + before.children_system
+        )
+
+    assert min(cpu_seconds() for _ in range(5)) < 0.4
+
+
+def test_version_of_process_and_module():
+    run = run_process("--version")
+    assert (run.returncode, run.stdout, run.stderr) == (0, f"dp2theory {__version__}\n", "")
+
+
+def test_no_command_and_unknown_commands_name_the_known(cli):
+    cli("").refused(2, *app.COMMANDS)
+    cli("acount").refused(2, "acount", *app.COMMANDS)
+    cli("--frobnicate").refused(2, "--frobnicate")
+    cli("--version=3").refused(2, "--version")
+
+
+def test_exit_code_and_streams_of_a_real_process():
+    run = run_process("account", "--json", "--delta", "2")
+    assert run.returncode == 2
+    assert run.stdout == ""
+    assert run.stderr.count("\n") == 1
+
+
+def outcome_of(error, capsys):
+    with pytest.raises(SystemExit) as stop, _exit.guard():
+        raise error
+    return stop.value.code, capsys.readouterr()
+
+
+def infeasible():
+    from accountants import InfeasibleBudgetError
+
+    error = InfeasibleBudgetError("too small")
+    error.nearest = "epsilon 0.3"
+    return error
+
+
+def inaccurate():
+    from accountants import AccuracyError
+
+    return AccuracyError("error 1e-3 at T=5")
+
+
+@pytest.mark.parametrize(
+    ("make", "code", "text"),
+    [
+        (lambda: ValueError("steps=0: must be\n at least 1"), 2, "steps=0: must be at least 1"),
+        (lambda: _exit.CommandError("no", _exit.ExitCode.VIOLATION), 3, "no"),
+        (lambda: UnsupportedEventError("no theorem"), 5, "not supported: no theorem"),
+        (KeyboardInterrupt, 130, "interrupted"),
+        (infeasible, 4, "too small; nearest feasible: epsilon 0.3"),
+        (inaccurate, 1, "the stated error cannot be kept: error 1e-3 at T=5"),
+        (lambda: FileNotFoundError(2, "No such file", "u.data"), 2, "u.data: No such file"),
+        (lambda: ZeroDivisionError("boom"), 1, "internal error: ZeroDivisionError: boom"),
+        (lambda: AssertionError(), 1, "internal error: AssertionError"),
+    ],
+)
+def test_each_exception_has_its_exit_code(make, code, text, capsys, monkeypatch):
+    monkeypatch.delenv(_exit.DEBUG_VARIABLE, raising=False)
+    got, streams = outcome_of(make(), capsys)
+    assert got == code
+    assert streams.out == ""
+    assert streams.err.startswith(f"dp2theory: {text}")
+    assert streams.err.count("\n") == 1
+
+
+def test_debug_variable_shows_the_traceback(capsys, monkeypatch):
+    monkeypatch.setenv(_exit.DEBUG_VARIABLE, "1")
+    code, streams = outcome_of(ZeroDivisionError("boom"), capsys)
+    assert code == 1
+    assert "Traceback" in streams.err
+
+
+def test_guard_is_a_decorator_and_nests(capsys):
+    @_exit.guard()
+    def inner():
+        _exit.fail("inner", _exit.ExitCode.INFEASIBLE)
+
+    with pytest.raises(SystemExit) as stop, _exit.guard():
+        inner()
+    assert stop.value.code == 4
+    assert capsys.readouterr().err == "dp2theory: inner\n"
+
+
+def test_interrupt_of_a_command_is_130(cli, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(app, "_load", lambda _location: interrupted)
+    cli("account").refused(130, "interrupted")
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    lower: float
+    upper: float
+
+
+def test_envelope_is_strict_json_with_units():
+    document = _output.envelope(
+        "account",
+        {"steps": 3, "delta": _output.Input(1e-5, default=True), "sampling": "poisson"},
+        {"epsilon": Pair(0.0, float("inf")), "x": np.float64("nan"), "y": np.array([1, 2])},
+    )
+    again = json.loads(json.dumps(document, allow_nan=False))
+    assert again["schema"] == "dp2theory/account/1"
+    assert again["version"] == __version__
+    assert again["status"] == "ok"
+    assert again["result"] == {"epsilon": {"lower": 0.0, "upper": "inf"}, "x": "nan", "y": [1, 2]}
+    assert again["inputs"]["steps"] == {"value": 3, "unit": "steps", "default": False}
+    assert again["inputs"]["delta"] == {"value": 1e-5, "unit": "probability", "default": True}
+    assert again["inputs"]["sampling"]["unit"] == "name"
+
+
+def test_what_has_no_json_form_is_an_error():
+    with pytest.raises(TypeError, match="no JSON form"):
+        _output.jsonable(object())
+
+
+def test_progress_is_silent_without_a_terminal(capsys):
+    with _progress.progress("working", 3) as advance:
+        for _ in range(3):
+            advance(note="more")
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert streams.err == ""
+
+
+def test_progress_draws_on_a_terminal_and_never_on_stdout(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with _progress.progress("working", 3) as advance:
+        advance()
+        advance(note="nearly")
+        time.sleep(0.2)  # the bar draws ten times a second
+    streams = capsys.readouterr()
+    assert streams.out == ""
+    assert "working" in streams.err
+    with _progress.progress("working", 3, quiet=True) as advance:
+        advance()
+    assert capsys.readouterr().err == ""
