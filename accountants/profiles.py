@@ -122,10 +122,11 @@ def log_sampled_delta(epsilon: float, q: float, sigma: float, direction: Directi
         inner = _log_shrunk(epsilon, q)
         return math.log(q) + float(log_gaussian_delta(inner, gap))
     if direction is Direction.ADD:
-        ratio = 1 + math.expm1(-epsilon) / q
+        drop = math.expm1(-epsilon) / q
+        ratio = 1 + drop if drop > -0.5 else (math.exp(-epsilon) - (1 - q)) / q
         if ratio <= 0:
             return -math.inf
-        inner = -math.log1p(math.expm1(-epsilon) / q)
+        inner = -math.log1p(drop) if drop > -0.5 else -math.log(ratio)
         return epsilon + math.log(q) - inner + float(log_gaussian_delta(inner, gap))
     # Replace one: the threshold solves a quadratic in w = exp(x/sigma^2); in logs.
     log_k = -0.5 * gap * gap

@@ -1,0 +1,306 @@
+"""δ(ε) of a composition by a contour integral, with an error bar.
+
+For c > 0, with M(z) = E exp(z L) of the whole run and z = c + i t,
+
+    δ(ε) = (1/2 pi) integral of M(z) exp(-z ε) / (z (z+1)) dt.
+
+The trapezoid sum with step h equals δ(ε) plus images exp(c k x) δ(ε + k x), k != 0, with
+x = 2 pi/h: an error that is positive, known exactly and bounded here by Chernoff bounds.  So
+the sum never understates δ by discretisation.  Cut-off, quadrature of M and rounding enter the
+bar as stated in docs/decisions (derivations in docs/proofs/contour.md).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountants.errors import AccuracyError
+from accountants.exact.composition import Composition, TiltTable
+from accountants.exact.cumulants import ROUND, centred_characteristic
+
+Array = NDArray[np.float64]
+
+ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
+_CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
+_WORK_LIMIT = 60_000_000  # nodes in t times nodes in u
+_PROBES = 1.35 ** np.arange(0, 9)
+
+
+@dataclass(frozen=True)
+class DeltaValue:
+    """log δ(ε) with its error bar: ``log_lower <= log δ <= log_upper``."""
+
+    log_value: float
+    log_lower: float
+    log_upper: float
+    slope: float  # derivative of log δ in ε, negative
+
+    @property
+    def relative_error(self) -> float:
+        """Half the width of the bar relative to δ (infinite where the bar reaches 0)."""
+        if self.log_lower == -math.inf:
+            return math.inf
+        return 0.5 * (math.exp(min(self.log_upper - self.log_lower, 700.0)) - 1)
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where the contour lies: ``tilt`` c and ``period`` x, the distance between images."""
+
+    tilt: float
+    period: float
+
+
+def place(
+    table: TiltTable, epsilon: float, log_delta: float, *, caution: int = 0
+) -> Placement:
+    """Choose abscissa and step of the contour.
+
+    Parameters
+    ----------
+    table : TiltTable
+        Must reach beyond the abscissa that is wanted.
+    epsilon, log_delta : float
+        The point aimed at; ``log_delta`` may be an estimate.
+    caution : int
+        0 prefers few nodes; larger values prefer little cancellation.
+
+    Returns
+    -------
+    Placement
+    """
+    c = table.c
+    bound = table.log_chernoff_factor + table.psi - c * epsilon
+    # period[i, j]: what abscissa c_i needs if the right images are bounded at tilt c_j
+    with np.errstate(divide="ignore", invalid="ignore"):
+        right = (bound[None, :] - log_delta + ALIAS_NATS) / (c[None, :] - c[:, None])
+    right = np.where(c[None, :] > c[:, None] * 1.0001, right, math.inf).min(axis=1)
+    left = (ALIAS_NATS - log_delta) / c
+    # A tenth more leaves room for the geometric series and for ε to move a little.
+    period = 1.1 * np.maximum(np.maximum(left, right), 1e-12)
+    loss = table.log_estimate(epsilon) - log_delta
+    allowed = (6.0, 3.0, 1.0)[min(caution, 2)]
+    work = period / np.sqrt(table.curvature + 1e-300)
+    work = np.where(np.isfinite(period), work, math.inf)
+    usable = (loss <= max(allowed, float(loss[np.isfinite(period)].min()) + 1.0)) & np.isfinite(work)
+    best = int(np.argmin(np.where(usable, work, math.inf)))
+    return Placement(float(c[best]), float(period[best]))
+
+
+class Contour:
+    """M(z) of a composition on one contour; δ at any nearby ε follows by a short sum.
+
+    Parameters
+    ----------
+    composition : Composition
+    placement : Placement
+    table : TiltTable
+        For the bounds on the images.
+    log_delta : float
+        log of the δ aimed at, which sets where the sum may stop.
+    epsilon : float
+        The ε aimed at.
+    refine : float
+        Factor on the step in u.
+
+    Raises
+    ------
+    AccuracyError
+        If the sum would need more work than ``_WORK_LIMIT``.
+    """
+
+    def __init__(
+        self,
+        composition: Composition,
+        placement: Placement,
+        table: TiltTable,
+        *,
+        log_delta: float,
+        epsilon: float,
+        refine: float = 1.0,
+    ) -> None:
+        self._composition = composition
+        self._table = table
+        self.tilt, self.period = placement.tilt, placement.period
+        self._step = 2 * math.pi / self.period
+        self._grids = [
+            (composition.moments(pair, self.tilt, refine), count)
+            for pair, count in composition.pairs
+        ]
+        self._measure()
+        self._sum_characteristic(log_delta, epsilon)
+        self._estimate_errors()
+
+    def _measure(self) -> None:
+        c = self.tilt
+        gap_squared = self._composition.gap_squared
+        self.psi = 0.5 * gap_squared * c * (c + 1)
+        self.mean = gap_squared * (c + 0.5)
+        self.psi_bar = ROUND * abs(self.psi)
+        self.mean_bar = ROUND * self.mean
+        variance = gap_squared
+        self._tilted = []
+        for grid, count in self._grids:
+            log_moment, bar = grid.log_moment(c)
+            weight = grid.weights(c, log_moment)
+            loss = grid.nodes.loss
+            mean = float(weight @ loss)
+            centred = loss - mean
+            spread = math.sqrt(float(weight @ (centred * centred)))
+            self._tilted.append((log_moment, weight, centred, mean, spread))
+            self.psi += count * log_moment
+            self.psi_bar += count * (bar + ROUND * abs(log_moment))
+            self.mean += count * mean
+            self.mean_bar += 4 * ROUND * count * (abs(mean) + spread)
+            variance += count * spread**2
+        self._deviation = math.sqrt(variance)
+
+    def _log_power(self, t: Array) -> tuple[Array, Array]:
+        """log |M(c+it)/M(c)| and its phase beyond the mean, both times the counts."""
+        modulus = -0.5 * self._composition.gap_squared * t * t
+        phase = np.zeros_like(t)
+        for (_, count), (_, weight, centred, _, _) in zip(self._grids, self._tilted, strict=True):
+            real, imaginary = centred_characteristic(weight, centred, t)
+            with np.errstate(divide="ignore"):
+                modulus = modulus + 0.5 * count * np.log1p(
+                    np.maximum(2 * real + real * real + imaginary * imaginary, -1.0)
+                )
+            phase = phase + count * np.arctan2(imaginary, 1 + real)
+        return modulus, phase
+
+    def _log_envelope(self, t: Array, modulus: Array) -> Array:
+        c = self.tilt
+        return modulus - 0.5 * np.log((t * t + c * c) * (t * t + (1 + c) ** 2))
+
+    def _sum_characteristic(self, log_delta: float, epsilon: float) -> None:
+        size = sum(weight.size for _, weight, _, _, _ in self._tilted) or 1
+        floor = log_delta - (self.psi - self.tilt * epsilon) - _CUT_NATS
+        start = 6 / self._deviation
+        log_scale = math.log(self._step / math.pi)
+        for _ in range(12):
+            probe = start * _PROBES
+            modulus, _ = self._log_power(probe)
+            envelope = self._log_envelope(probe, modulus) + log_scale
+            # What follows the cut is about the envelope times the remaining range over h.
+            ready = np.flatnonzero(envelope + np.log(probe / self._step + 1) < floor)
+            if ready.size:
+                break
+            start = float(probe[-1])
+        else:
+            raise AccuracyError(
+                "the characteristic function of the run decays too slowly "
+                f"(|M(c+it)/M(c)| = {math.exp(modulus[-1]):.3g} at t = {probe[-1]:.3g})"
+            )
+        last = float(probe[ready[0]])
+        nodes = max(4, math.ceil(last / self._step) + 1)
+        if nodes * size > _WORK_LIMIT:
+            raise AccuracyError(
+                f"the contour sum would need {nodes} x {size} terms, more than {_WORK_LIMIT}"
+            )
+        self._t = self._step * np.arange(nodes)
+        self._modulus, self._phase = self._log_power(self._t)
+        c = self.tilt
+        z = c + 1j * self._t
+        weight = np.full(nodes, self._step / math.pi)
+        weight[0] *= 0.5
+        self._factor = weight * np.exp(self._modulus) / (z * (z + 1))
+        self._z = z
+        gaussian_phase = self._composition.gap_squared  # i t (2c+1)/2 is part of the mean
+        del gaussian_phase
+        self._cut = self._tail_after(float(self._t[-1]))
+
+    def _tail_after(self, last: float) -> float:
+        """Bound of the terms after ``last``, from |M| sampled there and falling between."""
+        points = last * 1.3 ** np.arange(0, 9)
+        modulus, _ = self._log_power(points)
+        height = np.exp(np.maximum(modulus[:-1], modulus[1:]))
+        pieces = height * (1 / points[:-1] - 1 / points[1:])
+        rest = math.exp(float(modulus[-4:].max())) / points[-1]
+        return (float(pieces.sum()) + rest) / math.pi
+
+    def _estimate_errors(self) -> None:
+        """Quadrature error of M at sampled t, by summing over shifted nodes."""
+        t = self._t
+        picks = np.unique(np.geomspace(1, t.size, 6).astype(int) - 1)
+        error = np.zeros(picks.size)
+        at_zero = 0.0
+        for (grid, count), (log_moment, _, _, mean, _) in zip(
+            self._grids, self._tilted, strict=True
+        ):
+            other = grid.shifted()
+            shifted_moment, _ = grid.log_moment(self.tilt, other)
+            at_zero += count * abs(shifted_moment - log_moment)
+            weight = grid.weights(self.tilt, log_moment, other)
+            real, imaginary = centred_characteristic(weight, other.loss - mean, t[picks])
+            own = self._own(grid, picks)
+            gap = np.hypot(real - own[0], imaginary - own[1])
+            error += count * gap / np.maximum(np.hypot(1 + own[0], own[1]), 1e-300)
+        # The sum over both node sets would be far better than either: half the gap is
+        # already an over-estimate of its error, the whole gap bounds that of this one.
+        self._quadrature = np.interp(t, t[picks], error)
+        self._psi_quadrature = at_zero
+
+    def _own(self, grid: object, picks: NDArray[np.intp]) -> tuple[Array, Array]:
+        for (candidate, _), (_, weight, centred, _, _) in zip(
+            self._grids, self._tilted, strict=True
+        ):
+            if candidate is grid:
+                return centred_characteristic(weight, centred, self._t[picks])
+        raise AssertionError("grid of another contour")
+
+    def images(self, epsilon: float) -> float:
+        """log of a proved bound on what the images add to the sum at ``epsilon``."""
+        c, x, table = self.tilt, self.period, self._table
+        decay = -c * x
+        left = decay - math.log(-math.expm1(decay))
+        above = table.c > c * 1.0001
+        gain = -(table.c[above] - c) * x
+        right = (
+            table.log_chernoff_factor[above]
+            + table.psi[above]
+            - table.c[above] * epsilon
+            + gain
+            - np.log(-np.expm1(gain))
+        )
+        return float(np.logaddexp(left, right.min() if right.size else math.inf))
+
+    def raw(self, epsilon: float) -> tuple[float, float, float]:
+        """(log scale, sum, derivative of the sum): δ is about exp(scale) * sum."""
+        angle = self._t * (self.mean - epsilon) + self._phase
+        terms = self._factor * np.exp(1j * angle)
+        return (
+            self.psi - self.tilt * epsilon,
+            float(terms.real.sum()),
+            -float((terms * self._z).real.sum()),
+        )
+
+    def evaluate(self, epsilon: float) -> DeltaValue:
+        """log δ at ``epsilon`` with its whole error bar."""
+        log_scale, total, slope = self.raw(epsilon)
+        size = np.abs(self._factor)
+        reach = self._t * (self.mean_bar + ROUND * (abs(epsilon) + abs(self.mean)))
+        rounding = 8 * ROUND + reach + ROUND * np.abs(self._phase) + self._rounding()
+        relative = self.psi_bar + self._psi_quadrature + 2 * ROUND * (
+            abs(self.psi) + abs(self.tilt * epsilon) + 4
+        )
+        other = float(size @ (rounding + self._quadrature + relative)) + self._cut
+        images = math.exp(min(self.images(epsilon) - log_scale, 700.0))
+        low, high = total - images - other, total + other
+        return DeltaValue(
+            log_value=log_scale + math.log(total) if total > 0 else -math.inf,
+            log_lower=log_scale + math.log(low) if low > 0 else -math.inf,
+            log_upper=min(0.0, log_scale + math.log(high)) if high > 0 else -math.inf,
+            slope=slope / total if total > 0 else -math.inf,
+        )
+
+    def _rounding(self) -> Array:
+        """Relative rounding error of M(c+it)^T at each node."""
+        total = np.zeros_like(self._t)
+        for (_, count), (_, weight, _, _, spread) in zip(self._grids, self._tilted, strict=True):
+            amplitude = np.minimum(2.0, self._t * spread)
+            total += 4 * ROUND * count * amplitude * (1 + math.log2(weight.size))
+        return total

@@ -1,0 +1,110 @@
+"""One direction of a run, and the choice of the method that computes it.
+
+No sampled release: one Gaussian, closed form.  One sampled release alone: closed form.
+Everything else: the contour engine.  With two directions the second is computed only where a
+proved Chernoff bound does not already put it below the first.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from accountants.bracket import Bracket
+from accountants.exact import inversion, single
+from accountants.exact.composition import Composition
+from accountants.pairs import SampledGaussianPair
+from accountants.relations import Direction
+from accountants.walk import SampledGaussian
+
+
+@dataclass(frozen=True)
+class Run:
+    """A composition in one direction.
+
+    Attributes
+    ----------
+    composition : Composition
+    largest_loss : float
+        Supremum of the privacy loss (inf unless the record is only ever missing).
+    """
+
+    composition: Composition
+    largest_loss: float
+
+    @staticmethod
+    def of(counts: Mapping[SampledGaussian, int], direction: Direction, shift: float) -> Run:
+        """Collect counted releases.
+
+        Parameters
+        ----------
+        counts : mapping from SampledGaussian to int
+            Noise multipliers finite and > 0, probabilities in (0, 1], counts > 0.
+        direction : Direction
+        shift : float
+            Gap of an unsampled release in clip norms.
+        """
+        squares = []
+        pairs = []
+        for leaf, count in sorted(counts.items()):
+            if leaf.sampling_probability == 1:
+                squares.append(count * (shift / leaf.noise_multiplier) ** 2)
+            else:
+                pair = SampledGaussianPair(
+                    leaf.sampling_probability, leaf.noise_multiplier, direction
+                )
+                pairs.append((pair, count))
+        composition = Composition(tuple(pairs), math.fsum(squares))
+        bounded = direction is Direction.ADD and not squares
+        loss = -math.fsum(n * math.log1p(-p.q) for p, n in pairs) if bounded else math.inf
+        return Run(composition, loss)
+
+    @property
+    def closed_form(self) -> single.LogDelta | None:
+        """log δ as a function of ε where a closed form exists."""
+        pairs = self.composition.pairs
+        if not pairs:
+            return single.gaussian(math.sqrt(self.composition.gap_squared))
+        if len(pairs) == 1 and pairs[0][1] == 1 and self.composition.gap_squared == 0:
+            return single.sampled(pairs[0][0])
+        return None
+
+
+def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
+    """Maximum of ``floor`` and the run's ε(``delta``)."""
+    if delta == 0:
+        loss = Bracket(run.largest_loss, run.largest_loss)
+        return floor.hull_of_maximum(loss)
+    log_delta = math.log(delta)
+    closed_form = run.closed_form
+    if closed_form is not None:
+        return floor.hull_of_maximum(single.epsilon_bracket(closed_form, log_delta))
+    if floor.lower > 0 and _surely_below(run, floor.lower, log_delta):
+        return floor
+    found = inversion.epsilon_bracket(run.composition, log_delta)
+    return floor.hull_of_maximum(Bracket(max(0.0, found.lower), max(0.0, found.upper)))
+
+
+def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
+    """Maximum of ``floor`` and the run's log δ(``epsilon``)."""
+    if epsilon >= run.largest_loss:
+        return floor
+    closed_form = run.closed_form
+    if closed_form is not None:
+        return floor.hull_of_maximum(single.log_bracket(closed_form, epsilon))
+    if floor.lower > -math.inf and _surely_below(run, epsilon, floor.lower):
+        return floor
+    value = inversion.delta_value(run.composition, epsilon)
+    return floor.hull_of_maximum(Bracket(value.log_lower, value.log_upper))
+
+
+def _surely_below(run: Run, epsilon: float, log_delta: float) -> bool:
+    """Whether a proved bound puts the run's δ(``epsilon``) below exp(``log_delta``)."""
+    if epsilon >= run.largest_loss:
+        return True
+    centre = run.composition.typical_tilt(log_delta)
+    table = run.composition.table(centre / 4, centre * 2, points=10)
+    # The tabulated cumulants carry rounding of about 1e-15 a step.
+    slack = 1e-9 + 1e-14 * run.composition.steps
+    return table.log_chernoff(epsilon) + slack < log_delta
