@@ -45,7 +45,7 @@ def release_mean(
     if query.noise_multiplier == 0:
         return total / expected_batch_size
     # Sampled after summing: one draw per step, on the sum.
-    noisy = rng.standard_normal(total.shape[0])
+    noisy = rng.standard_normal(total.shape)
     noisy *= query.noise_multiplier * query.clip_norm
     noisy += total
     noisy /= expected_batch_size

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -67,22 +69,20 @@ def get_problem(
     if seed is not None:
         options["seed"] = seed
     if name in _FACTORIES:
-        factory = _FACTORIES[name]
+        factory = _load(*_FACTORIES[name])
     elif name in HET_INSTANCES:
         n, d, amin, avg, default_seed = HET_INSTANCES[name]
         options = {"n": n, "d": d, "amin": amin, "avg": avg, "seed": default_seed} | options
-        factory = _het
+        factory = _load("synthetic", "het")
     elif name.startswith("het:"):
         options = _parse_het(name) | options
-        factory = _het
+        factory = _load("synthetic", "het")
     else:
         raise ValueError(f"problem={name!r} is unknown; known are {', '.join(problem_names())}")
     return _call(name, factory, options)
 
 
 def _call(name: str, factory: Callable[..., Problem], options: dict[str, Any]) -> Problem:
-    import inspect
-
     allowed = [key for key in inspect.signature(factory).parameters if key != "name"]
     unknown = sorted(set(options) - set(allowed))
     if unknown:
@@ -120,19 +120,24 @@ def _parse_het(spelled: str) -> dict[str, Any]:
     return values
 
 
-# Modules load when their problem is asked for: scikit-learn and pandas are slow to import.
-def _het(*, n: int, d: int, amin: float, avg: float, seed: int, name: str) -> Problem:
-    from dp2theory.problems.synthetic import het
-
-    return het(n, d, amin, avg, seed, name=name)
-
-
-def _syn(*, n: int = 20_000, d: int = 1_000, active: int = 20, seed: int = 0) -> Problem:
-    from dp2theory.problems.synthetic import syn
-
-    return syn(n, d, active, seed)
+def _load(module: str, function: str) -> Callable[..., Problem]:
+    """Return a factory; its module loads when the problem is asked for, pandas being slow."""
+    factory: Callable[..., Problem] = getattr(
+        importlib.import_module(f"dp2theory.problems.{module}"), function
+    )
+    return factory
 
 
-_FACTORIES: dict[str, Callable[..., Problem]] = {
-    "syn": _syn,
+#: Name to (module, function).
+_FACTORIES: dict[str, tuple[str, str]] = {
+    "text": ("text", "text"),
+    "movielens-small": ("movielens", "movielens_small"),
+    "movielens-100k": ("movielens", "movielens_100k"),
+    "digits": ("tabular", "digits"),
+    "breast-cancer": ("tabular", "breast_cancer"),
+    "syn": ("synthetic", "syn"),
+    "tags": ("synthetic", "tags"),
+    "least-absolute-deviations": ("convex", "least_absolute_deviations"),
+    "huber": ("convex", "huber"),
+    "quadratic": ("convex", "quadratic"),
 }

@@ -1,7 +1,7 @@
-"""Synthetic sparse classification: the `het` family and `syn`.
+"""Synthetic sparse classification: the `het` family, `syn` and `tags`.
 
 `het` is logistic regression on features that differ both in scale and in frequency, the case
-in which a delayed preconditioner pays; `syn` differs in frequency alone.
+in which a delayed preconditioner pays; `syn` and `tags` differ in frequency alone.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from dp2theory.problems.linear import LOGISTIC, LinearProblem, logistic_sigmoid
+from dp2theory.problems.multi_output import MultiOutputProblem
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.rows import SparseRows
 from dp2theory.problems.validation import positive_real, real_in, whole_number
@@ -73,9 +74,7 @@ def het(n: int, d: int, amin: float, avg: float, seed: int, *, name: str = "het"
     return _logistic(name, matrix, labels, n)
 
 
-def syn(
-    n: int = 20_000, d: int = 1_000, active: int = 20, seed: int = 0, *, name: str = "syn"
-) -> LinearProblem:
+def syn(n: int = 20_000, d: int = 1_000, active: int = 20, seed: int = 0) -> LinearProblem:
     """Return sparse logistic regression on binary features with Zipf(1.1) frequencies.
 
     Feature j is present with frequency proportional to j^-1.1, capped at 1/2 and rescaled so
@@ -86,8 +85,6 @@ def syn(
     ----------
     n, d, active, seed : int
         Train records, features, mean number of active features, seed.
-    name : str
-        Name the problem carries.
     """
     n = whole_number("n", n)
     d = whole_number("d", d)
@@ -101,7 +98,49 @@ def syn(
     logits = matrix[:, :d] @ weights
     logits = (logits - logits.mean()) * (_LOGIT_STD / logits.std())
     labels = (rng.random(total) < logistic_sigmoid(2 * logits)).astype(np.float64)
-    return _logistic(name, matrix, labels, n)
+    return _logistic("syn", matrix, labels, n)
+
+
+def tags(
+    n: int = 20_000,
+    d: int = 1_000,
+    outputs: int = 20,
+    active: int = 20,
+    seed: int = 0,
+) -> MultiOutputProblem:
+    """Return multi-label classification: binary Zipf(1.1) features, one sigmoid per tag.
+
+    Tag k has a true weight vector as in `syn` and logits of standard deviation 1.5, shifted
+    so that tags become rarer with k (from about 1/2 down to a few per cent). The loss of a
+    record is the sum over tags.
+
+    Parameters
+    ----------
+    n, d, outputs, active, seed : int
+        Train records, features, tags, mean number of active features, seed. The dimension is
+        (d + 1) * outputs.
+    """
+    n = whole_number("n", n)
+    d = whole_number("d", d)
+    outputs = whole_number("outputs", outputs)
+    seed = whole_number("seed", seed, minimum=0)
+    active = int(real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True))
+    rng = np.random.default_rng(seed)
+    total = n + TEST_SIZE
+    frequencies = _capped_frequencies(d, float(active), exponent=1.1)
+    matrix = _bernoulli_columns(rng, frequencies, np.ones(d), total)
+    weights = rng.standard_normal((d, outputs))
+    weights /= np.sqrt(frequencies * (1 - frequencies))[:, None]
+    logits = matrix[:, :d] @ weights
+    logits = (logits - logits.mean(axis=0)) * (_LOGIT_STD / logits.std(axis=0))
+    logits -= np.linspace(0.0, 2.0, outputs)
+    labels = (rng.random((total, outputs)) < logistic_sigmoid(2 * logits)).astype(np.float64)
+    return MultiOutputProblem(
+        name="tags",
+        rows={"train": SparseRows(matrix[:n]), "test": SparseRows(matrix[n:])},
+        targets={"train": labels[:n], "test": labels[n:]},
+        exclusive=False,
+    )
 
 
 def _capped_frequencies(d: int, avg: float, *, exponent: float = 0.8) -> Array:

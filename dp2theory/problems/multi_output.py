@@ -1,0 +1,141 @@
+"""Linear models with several outputs: softmax (one label) and sigmoids (several labels).
+
+The gradient of record i is x_i r_i^T with the residual vector r_i, so its norm is
+||x_i|| ||r_i||, and with a preconditioner D of shape (features, outputs) its square is
+sum_jk x_ij^2 r_ik^2 / D_jk^2: a product of the squared rows with 1/D^2.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dp2theory.problems.linear import logistic_sigmoid
+from dp2theory.problems.protocol import (
+    Array,
+    Constants,
+    IndexArray,
+    check_batch,
+    check_clipping,
+    check_parameters,
+    check_split,
+)
+from dp2theory.problems.rows import Rows
+
+
+@dataclass(frozen=True)
+class MultiOutputProblem:
+    """A (features, outputs) weight matrix, flattened row by row, on fixed rows.
+
+    Attributes
+    ----------
+    name : str
+    rows, targets : dict
+        Per split: the rows, and 0/1 targets of shape (records, outputs); with `exclusive`
+        every target row holds exactly one 1.
+    exclusive : bool
+        True: softmax cross-entropy. False: sum over outputs of the logistic loss.
+    """
+
+    name: str
+    rows: dict[str, Rows]
+    targets: dict[str, Array]
+    exclusive: bool
+    convex: bool = True
+    constants: Constants = field(default_factory=Constants)
+
+    def __post_init__(self) -> None:
+        for split, rows in self.rows.items():
+            targets = self.targets[split]
+            if targets.ndim != 2 or targets.shape[0] != rows.shape[0]:
+                raise ValueError(
+                    f"targets[{split!r}] has shape {targets.shape!r}, "
+                    f"must be ({rows.shape[0]}, outputs)"
+                )
+
+    @property
+    def outputs(self) -> int:
+        """Number of outputs."""
+        return int(self.targets["train"].shape[1])
+
+    @property
+    def dataset_size(self) -> int:
+        """Number of train records."""
+        return self.rows["train"].shape[0]
+
+    @property
+    def dimension(self) -> int:
+        """Features times outputs."""
+        return self.rows["train"].shape[1] * self.outputs
+
+    def initial_parameters(self, rng: np.random.Generator) -> Array:
+        """Return zeros; `rng` is not used."""
+        return np.zeros(self.dimension)
+
+    def _weights(self, parameters: Array) -> Array:
+        return check_parameters(parameters, self.dimension).reshape(-1, self.outputs)
+
+    def loss(self, parameters: Array, *, split: str = "train") -> float:
+        """Return the mean loss over `split`."""
+        check_split(split, self.rows)
+        logits = self.rows[split].dot(self._weights(parameters))
+        targets = self.targets[split]
+        if self.exclusive:
+            return float(np.mean(_log_sum_exp(logits) - np.sum(targets * logits, axis=1)))
+        per_output = np.logaddexp(0.0, logits) - targets * logits
+        return float(np.mean(np.sum(per_output, axis=1)))
+
+    def clipped_gradient_sum(
+        self,
+        parameters: Array,
+        batch: IndexArray,
+        *,
+        clip_norm: float,
+        preconditioner: Array | None = None,
+    ) -> Array:
+        """Return the sum of clipped gradients (see `Problem.clipped_gradient_sum`)."""
+        weights = self._weights(parameters)
+        indices = check_batch(batch, self.dataset_size)
+        check_clipping(clip_norm, preconditioner, self.dimension)
+        block = self.rows["train"].take(indices)
+        logits = block.dot(weights)
+        if self.exclusive:
+            predicted = np.exp(logits - _log_sum_exp(logits)[:, None])
+        else:
+            predicted = logistic_sigmoid(logits)
+        residuals = predicted - self.targets["train"][indices]
+        divisor = None if preconditioner is None else preconditioner.reshape(weights.shape)
+        if np.isfinite(clip_norm):
+            if divisor is None:
+                norms = block.norms() * np.sqrt(np.sum(residuals**2, axis=1))
+            else:
+                inverse_squares = (1.0 / divisor) ** 2
+                squares = residuals**2 * block.squared_dot(inverse_squares)
+                norms = np.sqrt(np.sum(squares, axis=1))
+            residuals *= (clip_norm / np.maximum(norms, clip_norm))[:, None]
+        total = block.weighted_sum(residuals)
+        if divisor is not None:
+            total = total / divisor
+        return np.asarray(total.ravel())
+
+    def metrics(self, parameters: Array) -> dict[str, float]:
+        """Return train_loss, test_loss and test_accuracy (per label unless exclusive)."""
+        logits = self.rows["test"].dot(self._weights(parameters))
+        targets = self.targets["test"]
+        if self.exclusive:
+            correct = np.argmax(logits, axis=1) == np.argmax(targets, axis=1)
+        else:
+            correct = (logits > 0) == (targets > 0.5)
+        return {
+            "train_loss": self.loss(parameters),
+            "test_loss": self.loss(parameters, split="test"),
+            "test_accuracy": float(np.mean(correct)),
+        }
+
+
+def _log_sum_exp(logits: Array) -> Array:
+    if logits.shape[0] == 0:
+        return np.zeros(0)
+    top = np.max(logits, axis=1)
+    return np.asarray(top + np.log(np.sum(np.exp(logits - top[:, None]), axis=1)))
