@@ -1,0 +1,143 @@
+"""What is to be spent and on what: sizes, steps and (epsilon, delta).
+
+The noise multiplier comes from the exact accountant, from its private side; the delay does not
+enter, because every step of DP-SGD and of DP² is one sampled Gaussian release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from accountants import Bracket, ExactAccountant, NeighboringRelation, calibrate_noise_multiplier
+from accountants.events import dp_sgd_event
+from accountants.sampling import Poisson
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+    from accountants import Calibration
+
+RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A privacy budget and the run it is to pay for.
+
+    Attributes
+    ----------
+    dataset_size : int
+        Number n of records.
+    batch_size : int
+        Expected batch size b of Poisson sampling; sums are divided by it.
+    steps : int
+        Steps T of the whole run, pilot included.
+    target_epsilon, target_delta : float
+        The guarantee that the whole run is to meet.
+    relation : str
+        Neighbouring relation, one of `RELATIONS`.
+    """
+
+    dataset_size: int
+    batch_size: int
+    steps: int
+    target_epsilon: float
+    target_delta: float
+    relation: str = "add-or-remove-one"
+
+    def __post_init__(self) -> None:
+        for name in ("dataset_size", "batch_size", "steps"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise ValueError(f"{name}={value!r}: must be a positive integer")
+        if self.batch_size > self.dataset_size:
+            raise ValueError(
+                f"batch_size={self.batch_size}: must be at most dataset_size={self.dataset_size}"
+            )
+        if not 0 < self.target_epsilon < float("inf"):
+            raise ValueError(f"target_epsilon={self.target_epsilon!r}: must be positive and finite")
+        if not 0 < self.target_delta < 1:
+            raise ValueError(
+                f"target_delta={self.target_delta!r}: must lie strictly between 0 and 1"
+            )
+        if self.relation not in RELATIONS:
+            raise ValueError(f"relation={self.relation!r}: must be one of {', '.join(RELATIONS)}")
+
+    @property
+    def sampling(self) -> Poisson:
+        """The sampling that the run executes and the accountant reads."""
+        return Poisson(self.batch_size / self.dataset_size)
+
+    @property
+    def pilot_steps(self) -> int:
+        """T // 4: the first steps of the run, made with DP-SGD while the blocks are watched."""
+        return self.steps // 4
+
+    @property
+    def neighboring_relation(self) -> NeighboringRelation:
+        """The relation as the accountants name it."""
+        return NeighboringRelation[self.relation.replace("-", "_").upper()]
+
+    def event(self, noise_multiplier: float, *, steps: int | None = None) -> DpEvent:
+        """The run (or its first `steps` steps) as an event tree."""
+        return dp_sgd_event(
+            sampling=self.sampling,
+            noise_multiplier=noise_multiplier,
+            steps=self.steps if steps is None else steps,
+        )
+
+    def calibrate(self, *, spent: DpEvent | None = None) -> Calibration:
+        """The smallest noise multiplier with which the whole run stays within the budget.
+
+        Parameters
+        ----------
+        spent : DpEvent, optional
+            What was released from the same records before and is to be paid from the same
+            budget, for example a pilot whose steps the run does not continue.
+
+        Returns
+        -------
+        accountants.Calibration
+            ``noise_multiplier`` and the bracket ``epsilon``, whose upper end is within budget.
+        """
+
+        def whole(noise_multiplier: float) -> DpEvent:
+            return compose_events(spent, self.event(noise_multiplier))
+
+        return calibrate_noise_multiplier(
+            whole,
+            target_epsilon=self.target_epsilon,
+            target_delta=self.target_delta,
+            neighboring_relation=self.neighboring_relation,
+        )
+
+    def account(self, event: DpEvent) -> Bracket:
+        """The epsilon of an event at the budget's delta and relation."""
+        return epsilon_of(event, self.target_delta, self.neighboring_relation)
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as plain values."""
+        return {
+            "dataset_size": self.dataset_size,
+            "batch_size": self.batch_size,
+            "steps": self.steps,
+            "target_epsilon": self.target_epsilon,
+            "target_delta": self.target_delta,
+            "relation": self.relation,
+        }
+
+
+def compose_events(*events: DpEvent | None) -> DpEvent:
+    """One event for releases made one after the other; None stands for no release."""
+    from dp_accounting import ComposedDpEvent
+
+    made = [event for event in events if event is not None]
+    return made[0] if len(made) == 1 else ComposedDpEvent(made)
+
+
+def epsilon_of(event: DpEvent, delta: float, relation: NeighboringRelation) -> Bracket:
+    """Bracket of the epsilon of an executed event (a ledger) at `delta`."""
+    accountant = ExactAccountant(neighboring_relation=relation)
+    accountant.compose(event)
+    return accountant.epsilon_bracket(delta)

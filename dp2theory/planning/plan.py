@@ -1,0 +1,215 @@
+"""From a problem and a budget to a plan: noise multiplier, delay or the advice not to, reason.
+
+The steps: noise multiplier from the exact accountant; pilot; signal-to-noise by block length;
+gate. Nothing is decided by anything but released gradients and public figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.planning.blocks import MINIMUM_BLOCKS, BlockStatistic
+from dp2theory.planning.gate import Verdict, judge, shortest_delay
+from dp2theory.planning.methods import CLIP_NORM, EFFECTIVE_STEP
+from dp2theory.planning.pilot import PilotState, check_step_sizes, run_pilot
+
+if TYPE_CHECKING:
+    from accountants import Bracket
+    from dp2theory.planning.budget import Budget
+    from dp2theory.problems.protocol import Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """What the planner found.
+
+    Attributes
+    ----------
+    budget : Budget
+    noise_multiplier : float
+        sigma of every step of the run.
+    epsilon : Bracket
+        Of the whole run, pilot included.
+    clip_norm, learning_rate : float
+        DP-SGD's C and learning rate; the effective step is their product.
+    verdict : Verdict
+        Advice, delay and reason.
+    blocks : tuple of BlockStatistic
+        Signal to noise by block length; empty without a pilot.
+    pilot : PilotState or None
+        The state to continue from; None when no pilot was made.
+    pilot_epsilon : Bracket
+        What the pilot alone has spent (part of `epsilon` when the run goes on from it).
+    """
+
+    budget: Budget
+    noise_multiplier: float
+    epsilon: Bracket
+    clip_norm: float
+    learning_rate: float
+    verdict: Verdict
+    blocks: tuple[BlockStatistic, ...]
+    pilot: PilotState | None
+    pilot_epsilon: Bracket
+
+    def to_json(self) -> dict[str, Any]:
+        """The ``result`` object of ``dp2theory plan``; every epsilon is a bracket."""
+        verdict = self.verdict
+        return {
+            "noise_multiplier": self.noise_multiplier,
+            "epsilon": self.epsilon.to_json(),
+            "steps": self.budget.steps,
+            "advice": verdict.advice,
+            "reason": verdict.reason,
+            "delay": {
+                "recommended": verdict.recommended_delay,
+                "default": verdict.default_delay,
+                "shortest": shortest_delay(self.budget.steps),
+                "first_clear_length": verdict.first_clear_length,
+            },
+            "snr": {
+                "at_default_delay": verdict.snr_at_default_delay,
+                "blocks": [
+                    {
+                        "length": block.length,
+                        "value": block.snr,
+                        "blocks": block.blocks,
+                        "signal": block.signal,
+                        "noise": block.noise,
+                        "drift": block.drift,
+                    }
+                    for block in self.blocks
+                ],
+            },
+            "pilot": {
+                "steps": self.pilot.steps if self.pilot else 0,
+                "epsilon_spent": self.pilot_epsilon.to_json(),
+                "losses": [
+                    {"step": step, "train_loss": loss}
+                    for step, loss in zip(
+                        self.pilot.loss_steps if self.pilot else (),
+                        self.pilot.losses if self.pilot else (),
+                        strict=True,
+                    )
+                ],
+            },
+        }
+
+
+def resolve_step_sizes(clip_norm: float | None, learning_rate: float | None) -> tuple[float, float]:
+    """Clip norm and learning rate with defaults filled in: C = 1, learning rate = 1 / C."""
+    clip = CLIP_NORM if clip_norm is None else clip_norm
+    if not 0 < clip < float("inf"):
+        raise ValueError(f"clip_norm={clip!r}: must be positive and finite")
+    rate = EFFECTIVE_STEP / clip if learning_rate is None else learning_rate
+    check_step_sizes(clip, rate)
+    return clip, rate
+
+
+def make_plan(
+    budget: Budget,
+    problem: Problem | None = None,
+    *,
+    clip_norm: float | None = None,
+    learning_rate: float | None = None,
+    seed: int = 0,
+    record_every: int | None = None,
+    on_step: Callable[[int], None] | None = None,
+) -> Plan:
+    """Plan a run.
+
+    Parameters
+    ----------
+    budget : Budget
+    problem : Problem, optional
+        Without one no pilot is made: the plan then has the noise multiplier and the default
+        delay, and gives no advice.
+    clip_norm, learning_rate : float, optional
+        DP-SGD's; default clip norm 1 and learning rate 1 / clip norm.
+    seed : int
+        Seed of the pilot (and of the run that goes on from it).
+    record_every : int, optional
+        Steps between records of the pilot's train loss.
+    on_step : callable, optional
+        Called after each pilot step.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ValueError
+        For values outside their domain; `accountants.InfeasibleBudgetError` when no noise
+        multiplier meets the budget.
+    dp2theory.planning.pilot.InterruptedPilot
+        When the pilot is interrupted; what it released is in ``partial``.
+    """
+    clip, rate = resolve_step_sizes(clip_norm, learning_rate)
+    calibration = budget.calibrate()
+    state: PilotState | None = None
+    blocks: tuple[BlockStatistic, ...] = ()
+    why = ""
+    if problem is None:
+        why = "no pilot was made, so nothing was measured"
+    elif budget.pilot_steps < MINIMUM_BLOCKS:
+        why = (
+            f"no pilot was made: a quarter of {budget.steps} steps is fewer than the "
+            f"{MINIMUM_BLOCKS} blocks that a signal-to-noise ratio needs"
+        )
+    else:
+        state = run_pilot(
+            problem,
+            budget,
+            noise_multiplier=calibration.noise_multiplier,
+            clip_norm=clip,
+            learning_rate=rate,
+            seed=seed,
+            record_every=record_every,
+            on_step=on_step,
+        )
+        blocks = state.statistics()
+    verdict = judge(blocks, budget.steps)
+    if state is None:
+        verdict = replace(
+            verdict,
+            reason=f"{why}; s = {verdict.default_delay} (T // 40) is the default delay, "
+            "which pays only where gradients stand clear of their noise",
+        )
+    return Plan(
+        budget=budget,
+        noise_multiplier=calibration.noise_multiplier,
+        epsilon=calibration.epsilon,
+        clip_norm=clip,
+        learning_rate=rate,
+        verdict=verdict,
+        blocks=blocks,
+        pilot=state,
+        pilot_epsilon=spent_by(state, budget),
+    )
+
+
+def plan_of(state: PilotState) -> Plan:
+    """The plan that a saved pilot belongs to, from the state alone."""
+    budget = state.budget
+    blocks = state.statistics()
+    return Plan(
+        budget=budget,
+        noise_multiplier=state.noise_multiplier,
+        epsilon=budget.account(budget.event(state.noise_multiplier)),
+        clip_norm=state.clip_norm,
+        learning_rate=state.learning_rate,
+        verdict=judge(blocks, budget.steps),
+        blocks=blocks,
+        pilot=state,
+        pilot_epsilon=spent_by(state, budget),
+    )
+
+
+def spent_by(state: PilotState | None, budget: Budget) -> Bracket:
+    """What a pilot alone has spent; nothing was spent where none was made."""
+    from accountants import Bracket
+
+    return Bracket(0.0, 0.0) if state is None or not state.steps else budget.account(state.ledger)

@@ -1,0 +1,306 @@
+"""Pictures of plans and of runs.
+
+`draw_*` functions put one result on given axes and return them; `plan_figure` and
+`runs_figure` put them together; `to_svg` and `save_png` write a figure out.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.planning.files import write_through
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+STYLE = Path(__file__).with_name("dp2theory.mplstyle")
+
+#: One colour per method, everywhere.
+METHOD_COLOURS = {
+    "dp-sgd": "#0072B2",
+    "dp2-rmsprop": "#D55E00",
+    "dp-rmsprop": "#009E73",
+    "sgd": "#56B4E9",
+    "rmsprop": "#CC79A7",
+    "delayed-rmsprop": "#E69F00",
+}
+METHOD_NAMES = {
+    "dp-sgd": "DP-SGD",
+    "dp2-rmsprop": "DP²-RMSProp",
+    "dp-rmsprop": "DP-RMSProp",
+    "sgd": "SGD",
+    "rmsprop": "RMSProp",
+    "delayed-rmsprop": "delayed RMSProp",
+}
+#: The three states of the gate: lower and upper ratio, label, tint.
+GATE_BANDS = (
+    (1.0, None, "DP² pays", "#e4f3ec"),
+    (0.3, 1.0, "marginal", "#fdf4dd"),
+    (None, 0.3, "use DP-SGD", "#fbe9e4"),
+)
+MUTED = "#5f6b76"
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib with the project's style, inside the body only."""
+    import matplotlib.style
+
+    with matplotlib.style.context(STYLE):
+        yield
+
+
+def new_figure(
+    columns: int = 1, rows: int = 1, *, size: tuple[float, float] | None = None
+) -> tuple[Figure, list[Axes]]:
+    """A figure with a row or grid of axes, in reading order; no window system is touched."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size or (6.4 * columns, 4.0 * rows))
+    axes = figure.subplots(rows, columns, squeeze=False)
+    return figure, list(axes.ravel())
+
+
+def draw_snr(axes: Axes, plan: Mapping[str, Any], *, title: str | None = None) -> Axes:
+    """Signal-to-noise ratio against block length, with the gate's bands and the delays.
+
+    Parameters
+    ----------
+    axes : Axes
+    plan : mapping
+        The ``result`` of ``dp2theory plan``.
+    title : str, optional
+    """
+    blocks = plan["snr"]["blocks"]
+    axes.set_title(title or "Signal to noise of averaged released gradients")
+    axes.set_xlabel("block length m [steps]")
+    axes.set_ylabel("signal / noise")
+    if not blocks:
+        axes.text(0.5, 0.5, "no pilot was made", transform=axes.transAxes, ha="center")
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return axes
+    lengths = [block["length"] for block in blocks]
+    seen = [block["value"] for block in blocks if block["value"] > 0]
+    low = min([*seen, 0.3]) / 2.5
+    high = max([*seen, 1.0]) * 3
+    default, recommended = plan["delay"]["default"], plan["delay"]["recommended"]
+    axes.set_xscale("log", base=2)
+    axes.set_yscale("log")
+    axes.set_xlim(min(lengths) / 1.35, max([*lengths, default]) * 1.35)
+    axes.set_ylim(low, high)
+    _bands(axes, low, high)
+    axes.plot(
+        lengths,
+        [max(block["value"], low * 1.15) for block in blocks],
+        color="#1f2933",
+        zorder=3,
+    )
+    for block in blocks:
+        floor = block["value"] <= 0  # a negative estimate counts as no signal
+        axes.plot(
+            block["length"],
+            low * 1.15 if floor else block["value"],
+            marker="v" if floor else "o",
+            color="white" if floor else "#1f2933",
+            markeredgecolor="#1f2933",
+            zorder=4,
+        )
+    _delay_line(axes, default, f"default\n$s = {default}$", "--", "left")
+    if recommended is not None and recommended != default:
+        _delay_line(axes, recommended, f"advised\n$s = {recommended}$", "-", "right")
+    at_default = plan["snr"]["at_default_delay"]
+    if at_default:
+        axes.plot(
+            default, max(at_default, low), marker="D", color="#D55E00", markersize=7, zorder=5
+        )
+    axes.set_xticks(lengths, [str(length) for length in lengths])
+    axes.minorticks_off()
+    axes.yaxis.set_major_formatter(_plain_number)
+    return axes
+
+
+def _plain_number(value: float, _position: float) -> str:
+    return f"{value:g}"
+
+
+def _bands(axes: Axes, low: float, high: float) -> None:
+    for lower, upper, label, tint in GATE_BANDS:
+        bottom, top = lower or low, upper or high
+        axes.axhspan(bottom, top, color=tint, zorder=0, linewidth=0)
+        middle = (max(bottom, low) * min(top, high)) ** 0.5
+        axes.text(
+            0.985, middle, label, transform=axes.get_yaxis_transform(), ha="right",
+            va="center", fontsize=8.5, color=MUTED,
+        )  # fmt: skip
+    for threshold in (0.3, 1.0):
+        axes.axhline(threshold, color=MUTED, linewidth=0.8, linestyle=":", zorder=1)
+
+
+def _delay_line(axes: Axes, delay: int, label: str, style: str, side: str) -> None:
+    axes.axvline(delay, color="#D55E00", linewidth=1.1, linestyle=style, zorder=2)
+    offset = 4 if side == "left" else -4
+    axes.annotate(
+        label, (delay, 0.02), xycoords=axes.get_xaxis_transform(), xytext=(offset, 0),
+        textcoords="offset points", ha=side, va="bottom", fontsize=8.5, color="#D55E00",
+    )  # fmt: skip
+
+
+def draw_pilot_loss(axes: Axes, plan: Mapping[str, Any], *, title: str | None = None) -> Axes:
+    """Train loss along the pilot, and where the run would go on.
+
+    Parameters
+    ----------
+    axes : Axes
+    plan : mapping
+        The ``result`` of ``dp2theory plan``.
+    title : str, optional
+    """
+    records = plan["pilot"]["losses"]
+    axes.set_title(title or "Train loss along the pilot")
+    axes.set_xlabel("step")
+    axes.set_ylabel("mean train loss")
+    if not records:
+        axes.text(0.5, 0.5, "no loss was recorded", transform=axes.transAxes, ha="center")
+        axes.set_xticks([])
+        axes.set_yticks([])
+        return axes
+    steps = [record["step"] for record in records]
+    axes.plot(steps, [record["train_loss"] for record in records], color="#0072B2")
+    axes.plot(steps[-1], records[-1]["train_loss"], marker="o", color="#0072B2")
+    axes.annotate(
+        f"switch, step {steps[-1]} of {plan['steps']}",
+        (steps[-1], records[-1]["train_loss"]),
+        xytext=(-8, 12), textcoords="offset points", ha="right", fontsize=9, color=MUTED,
+    )  # fmt: skip
+    axes.margins(y=0.15)
+    return axes
+
+
+def draw_runs(axes: Axes, arms: Sequence[Mapping[str, Any]], *, title: str | None = None) -> Axes:
+    """Train loss against steps: each seed faint, the mean of the seeds strong.
+
+    Parameters
+    ----------
+    axes : Axes
+    arms : sequence of mapping
+        Per method as in the ``result`` of ``dp2theory train``: ``method``, ``runs`` with
+        ``loss_steps`` and ``losses``, ``mean_curve``, ``mean_train_loss``; optional ``label``.
+    title : str, optional
+    """
+    axes.set_title(title or "Train loss")
+    axes.set_xlabel("step")
+    axes.set_ylabel("mean train loss")
+    tops = []
+    for arm in arms:
+        colour = METHOD_COLOURS.get(arm["method"], MUTED)
+        for run in arm["runs"]:
+            axes.plot(run["loss_steps"], run["losses"], color=colour, alpha=0.25, linewidth=0.9)
+        curve = arm["mean_curve"]
+        if not curve["losses"]:
+            continue
+        axes.plot(
+            curve["steps"], curve["losses"], color=colour,
+            label=f"{_label(arm)}: {arm['mean_train_loss']:.4f}",
+        )  # fmt: skip
+        tops.append(max(curve["losses"][0], *curve["losses"][len(curve["losses"]) // 5 :]))
+    if tops:
+        # The first adaptive phases may spike far above what matters.
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(bottom, min(top, max(tops) * 1.1))
+        axes.legend(loc="upper right", title="final mean")
+    return axes
+
+
+def _label(arm: Mapping[str, Any]) -> str:
+    return str(arm.get("label") or METHOD_NAMES.get(arm["method"], arm["method"]))
+
+
+def draw_final_losses(
+    axes: Axes, arms: Sequence[Mapping[str, Any]], *, title: str | None = None
+) -> Axes:
+    """Final losses per seed, seeds joined by lines across methods, means as bars.
+
+    Parameters
+    ----------
+    axes : Axes
+    arms : sequence of mapping
+        As for `draw_runs`; runs are paired by position.
+    title : str, optional
+    """
+    axes.set_title(title or "Final train loss, paired by seed")
+    axes.set_ylabel("mean train loss")
+    columns = [[run["train_loss"] for run in arm["runs"]] for arm in arms]
+    for pair in zip(*columns, strict=False):
+        axes.plot(range(len(pair)), pair, color="#b6c0c9", linewidth=0.9, zorder=1)
+    for place, (arm, losses) in enumerate(zip(arms, columns, strict=True)):
+        if not losses:
+            continue
+        colour = METHOD_COLOURS.get(arm["method"], MUTED)
+        axes.plot([place] * len(losses), losses, "o", color=colour, zorder=2)
+        mean = arm["mean_train_loss"]
+        axes.plot([place - 0.18, place + 0.18], [mean, mean], color=colour, linewidth=2.5)
+    axes.set_xticks(range(len(arms)), [_label(arm) for arm in arms])
+    axes.set_xlim(-0.5, len(arms) - 0.5)
+    return axes
+
+
+def plan_figure(plan: Mapping[str, Any]) -> Figure:
+    """Signal to noise and the pilot's loss, side by side."""
+    with styled():
+        figure, (left, right) = new_figure(2)
+        draw_snr(left, plan)
+        draw_pilot_loss(right, plan)
+        return figure
+
+
+def runs_figure(arms: Sequence[Mapping[str, Any]]) -> Figure:
+    """Loss curves and final losses, side by side."""
+    with styled():
+        figure, (left, right) = new_figure(2)
+        draw_runs(left, arms)
+        draw_final_losses(right, arms)
+        return figure
+
+
+def to_svg(figure: Figure, *, label: str, salt: str) -> str:
+    """The figure as an ``<svg>`` element to put into a page.
+
+    Parameters
+    ----------
+    figure : Figure
+    label : str
+        What it shows, for screen readers.
+    salt : str
+        Different for each picture of a page, so that their inner references do not mix.
+    """
+    import html
+
+    import matplotlib
+
+    stream = io.StringIO()
+    with styled(), matplotlib.rc_context({"svg.hashsalt": salt}):
+        figure.savefig(stream, format="svg", metadata={"Date": None, "Creator": None})
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    # Names of formats are no links, but a page that promises none should not hold any.
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\s+xmlns(:\w+)?="[^"]*"', "", text)
+    opening = f'<svg role="img" aria-label="{html.escape(label, quote=True)}"'
+    return text.replace("<svg", opening, 1)
+
+
+def save_png(figure: Figure, path: str | Path) -> None:
+    """Write the figure as a PNG; the file appears only when it is complete."""
+
+    def write(temporary: Path) -> None:
+        with styled():
+            figure.savefig(temporary, format="png")
+
+    write_through(path, write)
