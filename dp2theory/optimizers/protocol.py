@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from dp2theory.optimizers.batches import make_sampler
 from dp2theory.optimizers.clipping import release_mean
+from dp2theory.optimizers.results import DivergedRun as DivergedRun
 from dp2theory.optimizers.results import InterruptedRun as InterruptedRun
 from dp2theory.optimizers.results import RunResult as RunResult
 from dp2theory.optimizers.steps import Optimizer, OptimizerState
@@ -85,6 +87,8 @@ def run(
         For values outside their domain, naming the argument.
     InterruptedRun
         On KeyboardInterrupt inside the loop, with the partial result.
+    DivergedRun
+        When a released gradient is not finite, with the partial result.
     """
     sampler = make_sampler(sampling, problem.dataset_size)
     steps = whole_number("steps", steps, minimum=0)
@@ -92,8 +96,9 @@ def run(
     if record_every is not None:
         record_every = whole_number("record_every", record_every)
     generator, seed = make_generator(rng)
-    parameters = _start(problem, initial_parameters, generator)
-    state = _start_state(optimizer, problem.dimension, initial_state)
+    start = _start(problem, initial_parameters, generator)
+    # One tuple, so that an interrupt cannot leave parameters and state of different steps.
+    iterate = start, _start_state(optimizer, problem.dimension, initial_state)
 
     loss_steps: list[int] = []
     losses: list[float] = []
@@ -102,7 +107,7 @@ def run(
 
     def record(step: int) -> None:
         # The loss is computed first, so that an interrupt leaves the two lists of one length.
-        loss = problem.loss(parameters)
+        loss = problem.loss(iterate[0])
         loss_steps.append(step)
         losses.append(loss)
 
@@ -111,11 +116,11 @@ def run(
             problem=problem.name,
             optimizer=optimizer,
             sampling=sampling,
-            parameters=parameters,
-            state=state,
+            parameters=iterate[0],
+            state=iterate[1],
             steps=released_steps,
             start_step=start_step,
-            final_loss=problem.loss(parameters),
+            final_loss=problem.loss(iterate[0]),
             loss_steps=np.asarray(loss_steps[: len(losses)], dtype=np.int64),
             losses=np.asarray(losses, dtype=np.float64),
             ledger=sampler.event(optimizer.noise_multiplier, released_steps),
@@ -124,28 +129,37 @@ def run(
             completed=completed,
         )
 
-    try:
-        if record_every is not None:
-            record(start_step)
-        for t in range(start_step, start_step + steps):
-            query = optimizer.query(state)
-            batch = sampler.sample(generator)
-            released = release_mean(
-                problem, parameters, batch, query, expected_batch_size=divisor, rng=generator
-            )
-            # Counted before anybody sees it: an interrupt must not lose a release.
-            released_steps += 1
-            if on_release is not None:
-                on_release(t, released)
-            parameters, state = optimizer.apply(parameters, state, released)
-            done = t + 1 - start_step
-            if record_every is not None and (done % record_every == 0 or done == steps):
-                record(t + 1)
-            if on_step is not None:
-                on_step(t)
-    except KeyboardInterrupt:
-        raise InterruptedRun(result(completed=False)) from None
-    return result(completed=True)
+    # Overflow is not a warning here: it ends in DivergedRun or in an infinite loss.
+    with np.errstate(over="ignore", invalid="ignore"):
+        try:
+            if record_every is not None:
+                record(start_step)
+            for t in range(start_step, start_step + steps):
+                parameters, state = iterate
+                released = release_mean(
+                    problem,
+                    parameters,
+                    sampler.sample(generator),
+                    optimizer.query(state),
+                    expected_batch_size=divisor,
+                    rng=generator,
+                )
+                # Counted before anybody sees it: an interrupt must not lose a release.
+                released_steps += 1
+                # A sum is finite only if all entries are, and is cheaper than a test of each.
+                if not math.isfinite(released.sum()):
+                    raise DivergedRun(result(completed=False))
+                if on_release is not None:
+                    on_release(t, released)
+                iterate = optimizer.apply(parameters, state, released)
+                done = t + 1 - start_step
+                if record_every is not None and (done % record_every == 0 or done == steps):
+                    record(t + 1)
+                if on_step is not None:
+                    on_step(t)
+        except KeyboardInterrupt:
+            raise InterruptedRun(result(completed=False)) from None
+        return result(completed=True)
 
 
 def _start(problem: Problem, given: Array | None, rng: np.random.Generator) -> Array:

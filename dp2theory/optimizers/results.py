@@ -103,6 +103,26 @@ class InterruptedRun(KeyboardInterrupt):
         self.partial = partial
 
 
+class DivergedRun(ArithmeticError):
+    """A released gradient was not finite, so that no further step makes sense.
+
+    Clipped linear models cannot come here; unclipped steps on a product of parameters can.
+
+    Attributes
+    ----------
+    partial : RunResult
+        The state before the step that failed; its ledger counts that step's release.
+    """
+
+    def __init__(self, partial: RunResult) -> None:
+        last = partial.start_step + partial.steps - 1
+        super().__init__(
+            f"the run of {partial.optimizer.name} on {partial.problem} diverged at step {last}: "
+            "take a smaller learning rate"
+        )
+        self.partial = partial
+
+
 def describe_optimizer(optimizer: Optimizer) -> dict[str, Any]:
     """Return the method's name and settings, unset ones left out."""
     settings = dataclasses.asdict(optimizer)  # type: ignore[call-overload]
