@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from dp2theory.problems.linear import ABSOLUTE, LinearProblem, PointLoss, huber_loss
+from dp2theory.problems.linear import AbsoluteError, HuberError, LinearProblem, PointLoss
 from dp2theory.problems.protocol import (
     Array,
     Constants,
@@ -40,7 +40,9 @@ def least_absolute_deviations(n: int = 1_000, d: int = 10, seed: int = 0) -> Lin
         Dimension; there is no intercept.
     seed : int
     """
-    return _paired("least-absolute-deviations", ABSOLUTE, n, d, seed, lipschitz=1.0, smooth=False)
+    return _paired(
+        "least-absolute-deviations", AbsoluteError(), n, d, seed, lipschitz=1.0, smooth=False
+    )
 
 
 def huber(n: int = 1_000, d: int = 10, threshold: float = 0.1, seed: int = 0) -> LinearProblem:
@@ -61,7 +63,7 @@ def huber(n: int = 1_000, d: int = 10, threshold: float = 0.1, seed: int = 0) ->
     seed : int
     """
     threshold = positive_real("threshold", threshold)
-    loss = huber_loss(threshold)
+    loss = HuberError(threshold)
     return _paired("huber", loss, n, d, seed, lipschitz=threshold, smooth=True)
 
 

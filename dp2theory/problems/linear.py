@@ -6,8 +6,8 @@ a coordinatewise preconditioner D it is |l'| * ||x_i / D||: clipping needs row n
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import ClassVar, Protocol
 
 import numpy as np
 
@@ -23,21 +23,18 @@ from dp2theory.problems.protocol import (
 from dp2theory.problems.rows import Rows
 
 
-@dataclass(frozen=True)
-class PointLoss:
-    """A loss of one prediction and its derivative in the prediction (both vectorised).
+class PointLoss(Protocol):
+    """A loss of predictions, entry by entry: its value and derivative in the prediction."""
 
-    Attributes
-    ----------
-    value, derivative : callable
-        Functions of (predictions, targets), arrays of equal shape.
-    classifies : bool
-        Whether targets are 0 or 1 and the sign of the prediction is the decision.
-    """
+    @property
+    def classifies(self) -> bool:
+        """Whether targets are 0 or 1 and the sign of the prediction is the decision."""
 
-    value: Callable[[Array, Array], Array]
-    derivative: Callable[[Array, Array], Array]
-    classifies: bool = False
+    def value(self, predictions: Array, targets: Array) -> Array:
+        """Return the losses, one per prediction."""
+
+    def derivative(self, predictions: Array, targets: Array) -> Array:
+        """Return the derivatives in the predictions (at a kink, a subgradient)."""
 
 
 def logistic_sigmoid(logits: Array) -> Array:
@@ -45,31 +42,53 @@ def logistic_sigmoid(logits: Array) -> Array:
     return np.asarray(0.5 + 0.5 * np.tanh(0.5 * logits))
 
 
-#: Logistic loss for targets in {0, 1}.
-LOGISTIC = PointLoss(
-    value=lambda z, y: np.logaddexp(0.0, z) - y * z,
-    derivative=lambda z, y: logistic_sigmoid(z) - y,
-    classifies=True,
-)
-#: Absolute error; the derivative at 0 is 0, a valid subgradient.
-ABSOLUTE = PointLoss(
-    value=lambda z, y: np.abs(z - y),
-    derivative=lambda z, y: np.sign(z - y),
-)
+@dataclass(frozen=True)
+class Logistic:
+    """log(1 + exp(z)) - y z for targets y in {0, 1}."""
+
+    classifies: ClassVar[bool] = True
+
+    def value(self, predictions: Array, targets: Array) -> Array:
+        """See `PointLoss.value`."""
+        return np.asarray(np.logaddexp(0.0, predictions) - targets * predictions)
+
+    def derivative(self, predictions: Array, targets: Array) -> Array:
+        """See `PointLoss.derivative`."""
+        return logistic_sigmoid(predictions) - targets
 
 
-def huber_loss(threshold: float) -> PointLoss:
-    """Return the Huber loss: e^2/2 for |e| <= threshold, linear with that slope beyond."""
+@dataclass(frozen=True)
+class AbsoluteError:
+    """|z - y|; the derivative at 0 is 0, a valid subgradient."""
 
-    def value(z: Array, y: Array) -> Array:
-        error = np.abs(z - y)
-        inner = np.minimum(error, threshold)
+    classifies: ClassVar[bool] = False
+
+    def value(self, predictions: Array, targets: Array) -> Array:
+        """See `PointLoss.value`."""
+        return np.abs(predictions - targets)
+
+    def derivative(self, predictions: Array, targets: Array) -> Array:
+        """See `PointLoss.derivative`."""
+        return np.sign(predictions - targets)
+
+
+@dataclass(frozen=True)
+class HuberError:
+    """e^2 / 2 for |e| <= threshold, linear with slope `threshold` beyond; e = z - y."""
+
+    classifies: ClassVar[bool] = False
+
+    threshold: float
+
+    def value(self, predictions: Array, targets: Array) -> Array:
+        """See `PointLoss.value`."""
+        error = np.abs(predictions - targets)
+        inner = np.minimum(error, self.threshold)
         return np.asarray(inner * (error - 0.5 * inner))
 
-    def derivative(z: Array, y: Array) -> Array:
-        return np.asarray(np.clip(z - y, -threshold, threshold))
-
-    return PointLoss(value=value, derivative=derivative)
+    def derivative(self, predictions: Array, targets: Array) -> Array:
+        """See `PointLoss.derivative`."""
+        return np.clip(predictions - targets, -self.threshold, self.threshold)
 
 
 @dataclass(frozen=True)

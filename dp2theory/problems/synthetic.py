@@ -11,7 +11,7 @@ import math
 import numpy as np
 from scipy import sparse
 
-from dp2theory.problems.linear import LOGISTIC, LinearProblem, logistic_sigmoid
+from dp2theory.problems.linear import LinearProblem, Logistic, logistic_sigmoid
 from dp2theory.problems.multi_output import MultiOutputProblem
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.rows import SparseRows
@@ -174,5 +174,5 @@ def _logistic(name: str, matrix: sparse.csr_array, labels: Array, n: int) -> Lin
         name=name,
         rows={"train": SparseRows(matrix[:n]), "test": SparseRows(matrix[n:])},
         targets={"train": labels[:n], "test": labels[n:]},
-        point_loss=LOGISTIC,
+        point_loss=Logistic(),
     )

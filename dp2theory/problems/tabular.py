@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dp2theory.problems.errors import MissingExtraError
-from dp2theory.problems.linear import LOGISTIC, LinearProblem
+from dp2theory.problems.linear import LinearProblem, Logistic
 from dp2theory.problems.multi_output import MultiOutputProblem
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.rows import DenseRows
@@ -59,7 +59,7 @@ def breast_cancer(*, seed: int = 0) -> LinearProblem:
     train = data[order[:n]]
     features = _with_intercept((data - train.mean(axis=0)) / train.std(axis=0))
     rows, targets = _split(features, labels.astype(np.float64), seed)
-    return LinearProblem("breast-cancer", rows, targets, LOGISTIC)
+    return LinearProblem("breast-cancer", rows, targets, Logistic())
 
 
 def _load(name: str) -> tuple[Array, Array]:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from dp2theory.problems.errors import MissingExtraError
-from dp2theory.problems.linear import LOGISTIC, LinearProblem
+from dp2theory.problems.linear import LinearProblem, Logistic
 from dp2theory.problems.rows import SparseRows
 from dp2theory.problems.validation import whole_number
 
@@ -91,7 +91,7 @@ def text(*, dimension: int = 10_000, seed: int = 0) -> LinearProblem:
         name="text",
         rows={"train": SparseRows(matrix[:n]), "test": SparseRows(matrix[n:])},
         targets={"train": labels[:n], "test": labels[n:]},
-        point_loss=LOGISTIC,
+        point_loss=Logistic(),
     )
 
 
