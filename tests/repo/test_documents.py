@@ -1,5 +1,6 @@
 """README and docs: the code in them runs, the commands in them exist, the links lead somewhere."""
 
+import math
 import re
 import shlex
 
@@ -32,15 +33,33 @@ def test_first_lines_of_python_run_and_print_what_they_say(capsys):
     assert capsys.readouterr().out.splitlines() == said
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_python_in_documents_runs(path):
+    for code in blocks(path.read_text(), "python"):
+        exec(compile(code, str(path), "exec"), {"__name__": "document"})
+
+
+def same_answer(got: str, said: str) -> bool:
+    """Equal text up to a final number, which may differ in its last digits between machines."""
+    (words, number), (said_words, said_number) = got.rsplit(" ", 1), said.rsplit(" ", 1)
+    return words == said_words and math.isclose(float(number), float(said_number), rel_tol=1e-9)
+
+
+def test_the_answer_check_bites():
+    assert same_answer("epsilon <= 2.7241678313996", "epsilon <= 2.7241678313997")
+    assert not same_answer("epsilon <= 2.72416783", "epsilon <= 2.72416784")
+    assert not same_answer("epsilon >= 2.5", "epsilon <= 2.5")
+
+
 def test_quick_commands_of_the_readme_run(capsys):
-    """The commands that need no training; their answers are in the README beside them."""
-    text = README.read_text()
-    (block,) = [part for part in blocks(text, "console") if "dp2theory calibrate" in part]
-    commands = block.replace("\\\n", " ").splitlines()
-    for line, answer in zip(commands, [*commands[1:], ""], strict=True):
-        if line.startswith("$ dp2theory "):
-            assert main(shlex.split(line.removeprefix("$ dp2theory "))) == 0
-            assert capsys.readouterr().out.splitlines()[0] == answer
+    """The commands that need no training: the first line of each answer stands below it."""
+    (block,) = blocks(README.read_text(), "console")
+    lines = block.splitlines()
+    commands = [number for number, line in enumerate(lines) if line.startswith("$ dp2theory ")]
+    assert len(commands) == 2
+    for number in commands:
+        assert main(shlex.split(lines[number].removeprefix("$ dp2theory "))) == 0
+        assert same_answer(capsys.readouterr().out.splitlines()[0], lines[number + 1])
 
 
 def test_the_link_check_bites(tmp_path):
@@ -52,6 +71,23 @@ def test_the_link_check_bites(tmp_path):
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(path):
     assert broken_links(path, path.read_text()) == []
+
+
+def missing_documents(text: str) -> list[str]:
+    """Documents that code refers to by their path and that do not exist."""
+    named = re.findall(r"\bdocs/[\w./-]+\.md\b", text)
+    return [name for name in named if not (ROOT / name).exists()]
+
+
+def test_documents_named_in_code_exist():
+    assert missing_documents("see docs/no-such-page.md") == ["docs/no-such-page.md"]
+    named = {
+        path.relative_to(ROOT).as_posix(): missing
+        for path in project_files()
+        if path.suffix == ".py" and path.name != "test_documents.py"
+        if (missing := missing_documents(path.read_text()))
+    }
+    assert named == {}
 
 
 def test_decision_records_are_numbered_and_indexed():
