@@ -49,7 +49,7 @@ class ExactAccountant(PrivacyAccountant):
     >>> step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
     >>> accountant = ExactAccountant().compose(step, 1000)
     >>> round(accountant.get_epsilon(1e-6), 6)
-    2.101383
+    2.124515
     """
 
     def __init__(

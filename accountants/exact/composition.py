@@ -3,57 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from accountants.exact.cumulants import PairMoments
+from accountants.exact.tilts import TiltTable
 from accountants.pairs import SampledGaussianPair
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class TiltTable:
-    """Cumulants of a whole run at a geometric grid of tilts.
-
-    Attributes
-    ----------
-    c : ndarray
-        Tilts, increasing.
-    psi, slope, curvature : ndarray
-        log E exp(c L) of the run and its derivatives.
-    """
-
-    c: Array
-    psi: Array
-    slope: Array
-    curvature: Array
-
-    @property
-    def saddle_epsilon(self) -> Array:
-        """The ε whose saddle point is each tilt."""
-        return self.slope - 1 / self.c - 1 / (1 + self.c)
-
-    @property
-    def width(self) -> Array:
-        """Second derivative of the exponent at each tilt."""
-        return self.curvature + 1 / self.c**2 + 1 / (1 + self.c) ** 2
-
-    def log_estimate(self, epsilon: Array | float) -> Array:
-        """Saddle-point estimate of log δ(ε) at each tilt (an estimate, no bound)."""
-        exponent = self.psi - self.c * epsilon - np.log(self.c * (1 + self.c))
-        return exponent - 0.5 * np.log(2 * math.pi * self.width)
-
-    @property
-    def log_chernoff_factor(self) -> Array:
-        """log of the factor kappa(c) in δ(ε) <= kappa(c) exp(psi(c) - c ε), proved."""
-        return -np.log1p(self.c) + self.c * (np.log(self.c) - np.log1p(self.c))
-
-    def log_chernoff(self, epsilon: float) -> float:
-        """Smallest proved bound on log δ(ε) over the tabulated tilts."""
-        return float(np.min(self.log_chernoff_factor + self.psi - self.c * epsilon))
 
 
 @dataclass(frozen=True)
@@ -71,9 +30,6 @@ class Composition:
 
     pairs: tuple[tuple[SampledGaussianPair, int], ...]
     gap_squared: float = 0.0
-    _grids: dict[tuple[SampledGaussianPair, float], PairMoments] = field(
-        default_factory=dict, compare=False, repr=False
-    )
 
     @property
     def steps(self) -> int:
@@ -91,14 +47,13 @@ class Composition:
         guess = math.sqrt(2 * max(-log_delta, 0.5) / variance) if variance > 0 else barrier
         return min(max(min(guess, 3 * barrier), 1e-3), 1e6)
 
-    def table(self, low: float, high: float, points: int = 28) -> TiltTable:
-        """Cumulants at ``points`` tilts from ``low`` to ``high`` in geometric progression."""
-        c = np.geomspace(low, high, points)
+    def table(self, c: Array) -> TiltTable:
+        """Cumulants at the increasing tilts ``c`` (see ``TiltTable``)."""
         psi = 0.5 * self.gap_squared * c * (c + 1)
         slope = self.gap_squared * (c + 0.5)
         curvature = np.full_like(c, self.gap_squared)
         for pair, count in self.pairs:
-            value, first, second = self.moments(pair, high, 1.0).table(c)
+            value, first, second = self.moments(pair, float(c[-1]), 1.0).table(c)
             psi += count * value
             slope += count * first
             curvature += count * second

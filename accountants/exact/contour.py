@@ -19,14 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
-from accountants.exact.composition import Composition, TiltTable
+from accountants.exact.composition import Composition
 from accountants.exact.cumulants import ROUND, centred_characteristic
+from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
 
 ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
 _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
-_WORK_LIMIT = 60_000_000  # nodes in t times nodes in u
+WORK_LIMIT = 30_000_000  # nodes in t times nodes in u
+_ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
 _PROBES = 1.35 ** np.arange(0, 9)
 
 
@@ -56,7 +58,7 @@ class Placement:
 
 
 def place(
-    table: TiltTable, epsilon: float, log_delta: float, *, caution: int = 0
+    table: TiltTable, epsilon: float, log_delta: float, *, attempt: int = 0
 ) -> Placement:
     """Choose abscissa and step of the contour.
 
@@ -66,8 +68,9 @@ def place(
         Must reach beyond the abscissa that is wanted.
     epsilon, log_delta : float
         The point aimed at; ``log_delta`` may be an estimate.
-    caution : int
-        0 prefers few nodes; larger values prefer little cancellation.
+    attempt : int
+        Even attempts stay where the tilted law has one scale and let terms exceed δ by exp(9),
+        since a low abscissa needs few nodes; odd ones take any abscissa with little excess.
 
     Returns
     -------
@@ -83,11 +86,15 @@ def place(
     # A tenth more leaves room for the geometric series and for ε to move a little.
     period = 1.1 * np.maximum(np.maximum(left, right), 1e-12)
     loss = table.log_estimate(epsilon) - log_delta
-    allowed = (6.0, 3.0, 1.0)[min(caution, 2)]
     work = period / np.sqrt(table.curvature + 1e-300)
-    work = np.where(np.isfinite(period), work, math.inf)
-    usable = (loss <= max(allowed, float(loss[np.isfinite(period)].min()) + 1.0)) & np.isfinite(work)
-    best = int(np.argmin(np.where(usable, work, math.inf)))
+    open_to = np.isfinite(work)
+    if attempt % 2 == 0:
+        # Beyond the far-tail barrier the tilted law is double-peaked and M hard to sum.
+        open_to &= table.curvature <= 4 * table.curvature[0]
+    if not open_to.any():
+        raise AccuracyError("no abscissa keeps the images of the contour sum small")
+    allowed = max(_ALLOWED_LOSS[attempt % 2], float(loss[open_to].min()) + 1.0)
+    best = int(np.argmin(np.where(open_to & (loss <= allowed), work, math.inf)))
     return Placement(float(c[best]), float(period[best]))
 
 
@@ -106,11 +113,13 @@ class Contour:
         The ε aimed at.
     refine : float
         Factor on the step in u.
+    work_limit : int
+        Largest number of nodes in t times nodes in u.
 
     Raises
     ------
     AccuracyError
-        If the sum would need more work than ``_WORK_LIMIT``.
+        If the sum would need more work than ``work_limit``.
     """
 
     def __init__(
@@ -122,6 +131,7 @@ class Contour:
         log_delta: float,
         epsilon: float,
         refine: float = 1.0,
+        work_limit: int = WORK_LIMIT,
     ) -> None:
         self._composition = composition
         self._table = table
@@ -132,7 +142,7 @@ class Contour:
             for pair, count in composition.pairs
         ]
         self._measure()
-        self._sum_characteristic(log_delta, epsilon)
+        self._sum_characteristic(log_delta, epsilon, work_limit)
         self._estimate_errors()
 
     def _measure(self) -> None:
@@ -176,7 +186,7 @@ class Contour:
         c = self.tilt
         return modulus - 0.5 * np.log((t * t + c * c) * (t * t + (1 + c) ** 2))
 
-    def _sum_characteristic(self, log_delta: float, epsilon: float) -> None:
+    def _sum_characteristic(self, log_delta: float, epsilon: float, work_limit: int) -> None:
         size = sum(weight.size for _, weight, _, _, _ in self._tilted) or 1
         floor = log_delta - (self.psi - self.tilt * epsilon) - _CUT_NATS
         start = 6 / self._deviation
@@ -197,9 +207,9 @@ class Contour:
             )
         last = float(probe[ready[0]])
         nodes = max(4, math.ceil(last / self._step) + 1)
-        if nodes * size > _WORK_LIMIT:
+        if nodes * size > work_limit:
             raise AccuracyError(
-                f"the contour sum would need {nodes} x {size} terms, more than {_WORK_LIMIT}"
+                f"the contour sum would need {nodes} x {size} terms, more than {work_limit}"
             )
         self._t = self._step * np.arange(nodes)
         self._modulus, self._phase = self._log_power(self._t)
@@ -209,8 +219,6 @@ class Contour:
         weight[0] *= 0.5
         self._factor = weight * np.exp(self._modulus) / (z * (z + 1))
         self._z = z
-        gaussian_phase = self._composition.gap_squared  # i t (2c+1)/2 is part of the mean
-        del gaussian_phase
         self._cut = self._tail_after(float(self._t[-1]))
 
     def _tail_after(self, last: float) -> float:
@@ -300,7 +308,7 @@ class Contour:
     def _rounding(self) -> Array:
         """Relative rounding error of M(c+it)^T at each node."""
         total = np.zeros_like(self._t)
-        for (_, count), (_, weight, _, _, spread) in zip(self._grids, self._tilted, strict=True):
+        for (_, count), (_, _, _, _, spread) in zip(self._grids, self._tilted, strict=True):
             amplitude = np.minimum(2.0, self._t * spread)
-            total += 4 * ROUND * count * amplitude * (1 + math.log2(weight.size))
+            total += 4 * ROUND * count * amplitude
         return total

@@ -1,23 +1,37 @@
-"""From a composition to δ(ε) and ε(δ) with their ends."""
+"""From a composition to δ(ε) and ε(δ) with their ends.
+
+Two engines stand behind every answer: the contour sum, fast and good to 12 digits wherever the
+loss of the run has one scale, and the convolution of densities, slower and blind to scales.
+The narrower bar wins; where both are too wide the call refuses.
+"""
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import NDArray
 
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
-from accountants.exact.composition import Composition, TiltTable
-from accountants.exact.contour import Contour, DeltaValue, place
+from accountants.exact.composition import Composition
+from accountants.exact import convolution
+from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, place
+from accountants.exact.tilts import TiltTable, locate
 
-AIMED_ERROR = 3e-11  # relative error of δ that another attempt is worth
+Array = NDArray[np.float64]
+Attempts = tuple[tuple[int, float], ...]
+
+AIMED_ERROR = 3e-10  # relative error of δ at which no further method is tried
 STATED_ERROR = 1e-6  # relative error of δ above which the engine refuses
-_ATTEMPTS = 6
+_QUICK = ((0, 1.0), (1, 0.8), (0, 0.5))  # (placement, refinement of the step in u)
+_SLOW = ((1, 0.5), (0, 0.25), (1, 0.25), (1, 0.12))
+_QUICK_WORK = 4_000_000
 
 
-def delta_value(composition: Composition, epsilon: float) -> DeltaValue:
-    """log δ(ε) of a composition by the contour engine.
+def delta_value(composition: Composition, epsilon: float) -> Bracket:
+    """log δ(ε) of a composition, between two ends.
 
     Parameters
     ----------
@@ -28,29 +42,31 @@ def delta_value(composition: Composition, epsilon: float) -> DeltaValue:
 
     Returns
     -------
-    DeltaValue
+    Bracket
+        Of log δ.
 
     Raises
     ------
     AccuracyError
         If the error bar stays above ``STATED_ERROR`` of δ.
     """
-    table, log_delta = _table_for_epsilon(composition, epsilon)
-    best: DeltaValue | None = None
-    reason = "no attempt gave a positive sum"
-    for attempt in range(_ATTEMPTS):
+    found = _Best()
+    guess = 0.0
+    try:
+        table, guess = _table_for_epsilon(composition, epsilon)
+        _contour_delta(composition, table, epsilon, guess, _QUICK, _QUICK_WORK, found)
+    except AccuracyError as error:
+        table = None
+        found.reasons.append(str(error))
+    if found.error > AIMED_ERROR:
         try:
-            contour = _contour(composition, table, epsilon, log_delta, attempt)
+            bracket = convolution.log_delta_bracket(composition, epsilon, min(guess, 0.0))
+            found.offer(bracket, 0.5 * bracket.width)
         except AccuracyError as error:
-            reason = str(error)
-            continue
-        value = contour.evaluate(epsilon)
-        if best is None or value.relative_error < best.relative_error:
-            best = value
-        if best.relative_error <= AIMED_ERROR:
-            break
-        log_delta = _better_target(log_delta, value)
-    return _accept(best, reason)
+            found.reasons.append(str(error))
+    if found.error > STATED_ERROR and table is not None:
+        _contour_delta(composition, table, epsilon, guess, _SLOW, WORK_LIMIT, found)
+    return found.accept(f"delta at epsilon = {epsilon:.6g}")
 
 
 def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
@@ -72,46 +88,123 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
     AccuracyError
         If the error bar of δ stays above ``STATED_ERROR`` of δ.
     """
-    table, epsilon = _table_for_delta(composition, log_delta)
-    best: tuple[float, Bracket] | None = None
-    reason = "no attempt converged"
-    for attempt in range(2 * _ATTEMPTS):
+    found = _Best()
+    guess = 1.0
+    try:
+        table, guess = _table_for_delta(composition, log_delta)
+        _contour_epsilon(composition, table, guess, log_delta, _QUICK, _QUICK_WORK, found)
+    except AccuracyError as error:
+        table = None
+        found.reasons.append(str(error))
+    if found.error > AIMED_ERROR:
         try:
-            contour = _contour(composition, table, epsilon, log_delta, attempt // 2)
+            bracket, error_bar = convolution.epsilon_bracket(composition, log_delta, guess)
+            found.offer(bracket, error_bar)
         except AccuracyError as error:
-            reason = str(error)
-            continue
-        epsilon, settled = _newton(contour, epsilon, log_delta)
-        if not settled:
-            continue
-        value = contour.evaluate(epsilon)
-        error_bar = value.relative_error
-        if best is not None and error_bar >= best[0]:
-            continue
-        if error_bar <= STATED_ERROR:
-            ends = _verified_ends(contour, epsilon, value, log_delta)
-            if ends is not None:
-                best = (error_bar, ends)
-                if error_bar <= AIMED_ERROR:
+            found.reasons.append(str(error))
+    if found.error > STATED_ERROR and table is not None:
+        _contour_epsilon(composition, table, guess, log_delta, _SLOW, WORK_LIMIT, found)
+    return found.accept(f"epsilon at log delta = {log_delta:.6g}")
+
+
+@dataclass
+class _Best:
+    """The narrowest answer so far, and why others failed."""
+
+    bracket: Bracket | None = None
+    error: float = math.inf
+    reasons: list[str] = field(default_factory=list)
+
+    def offer(self, bracket: Bracket, error: float) -> None:
+        """Keep ``bracket`` if its relative error of δ is the smallest so far."""
+        if error < self.error:
+            self.bracket, self.error = bracket, error
+
+    def accept(self, what: str) -> Bracket:
+        """The answer, or a refusal that says why."""
+        if self.bracket is None or self.error > STATED_ERROR:
+            bar = f"smallest error bar {self.error:.2g}; " if self.bracket is not None else ""
+            reasons = "; ".join(dict.fromkeys(self.reasons))
+            raise AccuracyError(
+                f"{what} cannot be computed to a relative error of {STATED_ERROR:g} in delta: "
+                f"{bar}{reasons}"
+            )
+        return self.bracket
+
+
+def _contour_delta(
+    composition: Composition,
+    table: TiltTable,
+    epsilon: float,
+    log_delta: float,
+    attempts: Attempts,
+    work_limit: int,
+    found: _Best,
+) -> None:
+    for placement, refine in attempts:
+        target = log_delta
+        for _ in range(3):
+            try:
+                contour = Contour(
+                    composition,
+                    place(table, epsilon, target, attempt=placement),
+                    table,
+                    log_delta=target,
+                    epsilon=epsilon,
+                    refine=refine,
+                    work_limit=work_limit,
+                )
+            except AccuracyError as error:
+                found.reasons.append(str(error))
+                break
+            value = contour.evaluate(epsilon)
+            found.offer(Bracket(value.log_lower, value.log_upper), value.relative_error)
+            better = _better_target(target, value)
+            if found.error <= AIMED_ERROR or abs(better - target) < 2.0:
+                break
+            target = better
+        if found.error <= AIMED_ERROR:
+            return
+
+
+def _contour_epsilon(
+    composition: Composition,
+    table: TiltTable,
+    guess: float,
+    log_delta: float,
+    attempts: Attempts,
+    work_limit: int,
+    found: _Best,
+) -> None:
+    epsilon = guess
+    for placement, refine in attempts:
+        for _ in range(4):
+            try:
+                contour = Contour(
+                    composition,
+                    place(table, epsilon, log_delta, attempt=placement),
+                    table,
+                    log_delta=log_delta,
+                    epsilon=epsilon,
+                    refine=refine,
+                    work_limit=work_limit,
+                )
+            except AccuracyError as error:
+                found.reasons.append(str(error))
+                break
+            start = epsilon
+            epsilon, settled = _newton(contour, start, log_delta)
+            if settled:
+                value = contour.evaluate(epsilon)
+                if value.relative_error < min(found.error, STATED_ERROR):
+                    ends = _verified_ends(contour, epsilon, value, log_delta)
+                    if ends is not None:
+                        found.offer(ends, value.relative_error)
+                # Where ε moved far the images must be bounded anew on a contour of its own.
+                if found.error <= AIMED_ERROR or abs(epsilon - start) * contour.tilt < 2.0:
                     break
-        else:
-            reason = f"relative error bar {error_bar:.2g} of delta"
-    if best is None:
-        raise AccuracyError(
-            f"epsilon at log delta = {log_delta:.6g} cannot be computed to a relative error of "
-            f"{STATED_ERROR:g} in delta: {reason}"
-        )
-    return best[1]
-
-
-def _contour(
-    composition: Composition, table: TiltTable, epsilon: float, log_delta: float, attempt: int
-) -> Contour:
-    placement = place(table, epsilon, log_delta, caution=attempt)
-    refine = (1.0, 0.8, 0.5, 0.25, 0.12, 0.06)[min(attempt, 5)]
-    return Contour(
-        composition, placement, table, log_delta=log_delta, epsilon=epsilon, refine=refine
-    )
+        if found.error <= AIMED_ERROR:
+            return
 
 
 def _better_target(log_delta: float, value: DeltaValue) -> float:
@@ -119,16 +212,6 @@ def _better_target(log_delta: float, value: DeltaValue) -> float:
     if value.log_lower > -math.inf:
         return value.log_value
     return min(log_delta, value.log_upper - 3.0)
-
-
-def _accept(best: DeltaValue | None, reason: str) -> DeltaValue:
-    if best is None or best.relative_error > STATED_ERROR:
-        if best is not None:
-            reason = f"relative error bar {best.relative_error:.2g}"
-        raise AccuracyError(
-            f"delta cannot be computed to a relative error of {STATED_ERROR:g}: {reason}"
-        )
-    return best
 
 
 def _newton(contour: Contour, epsilon: float, log_delta: float) -> tuple[float, bool]:
@@ -174,45 +257,27 @@ def _verified_ends(
 
 def _table_for_epsilon(composition: Composition, epsilon: float) -> tuple[TiltTable, float]:
     """A table whose saddles enclose ``epsilon``, and an estimate of log δ there."""
-    centre = composition.typical_tilt(-14.0)
-    low, high = centre / 24, centre * 2.5
-    for _ in range(16):
-        table = composition.table(low, high)
-        saddles = table.saddle_epsilon
-        if saddles[-3] < epsilon:
-            high *= 3.0
-            low = max(low, high / 200)
-        elif saddles[0] > epsilon:
-            low /= 16
-            high = max(high / 8, low * 60)
-        else:
-            estimates = table.log_estimate(epsilon)
-            return table, float(np.interp(epsilon, saddles, estimates))
-    raise AccuracyError(
-        f"no saddle point found for epsilon = {epsilon:.6g}: the run's largest possible loss is "
-        "near it, or the loss has an extreme spread"
+    table, k = locate(
+        composition.table,
+        lambda t: -t.saddle_epsilon,
+        -epsilon,
+        composition.typical_tilt(-14.0),
     )
+    return table, _between(table.saddle_epsilon, table.log_estimate(epsilon), k, epsilon)
 
 
 def _table_for_delta(composition: Composition, log_delta: float) -> tuple[TiltTable, float]:
     """A table whose saddles enclose log δ, and an estimate of ε there."""
-    centre = composition.typical_tilt(log_delta)
-    low, high = centre / 24, centre * 2.5
-    for _ in range(16):
-        table = composition.table(low, high)
-        saddles = table.saddle_epsilon
-        estimates = table.psi - table.c * saddles - np.log(table.c * (1 + table.c))
-        estimates -= 0.5 * np.log(2 * math.pi * table.width)
-        if estimates[-3] > log_delta:
-            high *= 3.0
-            low = max(low, high / 200)
-        elif estimates[0] < log_delta:
-            low /= 16
-            high = max(high / 8, low * 60)
-        else:
-            order = np.argsort(-estimates, kind="stable")
-            return table, float(np.interp(-log_delta, -estimates[order], saddles[order]))
-    raise AccuracyError(
-        f"no saddle point found for log delta = {log_delta:.6g}: the largest possible loss is "
-        "reached first, or the loss has an extreme spread"
+    table, k = locate(
+        composition.table,
+        lambda t: t.own_estimate,
+        log_delta,
+        composition.typical_tilt(log_delta),
     )
+    return table, _between(table.own_estimate, table.saddle_epsilon, k, log_delta)
+
+
+def _between(x: Array, y: Array, k: int, target: float) -> float:
+    """Value of y where x crosses ``target`` between positions k-1 and k, by a straight line."""
+    share = (target - x[k - 1]) / (x[k] - x[k - 1]) if x[k] != x[k - 1] else 0.0
+    return float(y[k - 1] + min(max(share, 0.0), 1.0) * (y[k] - y[k - 1]))

@@ -1,7 +1,7 @@
 """One direction of a run, and the choice of the method that computes it.
 
 No sampled release: one Gaussian, closed form.  One sampled release alone: closed form.
-Everything else: the contour engine.  With two directions the second is computed only where a
+Everything else: ``inversion``.  With two directions the second is computed only where a
 proved Chernoff bound does not already put it below the first.
 """
 
@@ -10,6 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+import numpy as np
 
 from accountants.bracket import Bracket
 from accountants.exact import inversion, single
@@ -95,8 +97,7 @@ def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
         return floor.hull_of_maximum(single.log_bracket(closed_form, epsilon))
     if floor.lower > -math.inf and _surely_below(run, epsilon, floor.lower):
         return floor
-    value = inversion.delta_value(run.composition, epsilon)
-    return floor.hull_of_maximum(Bracket(value.log_lower, value.log_upper))
+    return floor.hull_of_maximum(inversion.delta_value(run.composition, epsilon))
 
 
 def _surely_below(run: Run, epsilon: float, log_delta: float) -> bool:
@@ -104,7 +105,7 @@ def _surely_below(run: Run, epsilon: float, log_delta: float) -> bool:
     if epsilon >= run.largest_loss:
         return True
     centre = run.composition.typical_tilt(log_delta)
-    table = run.composition.table(centre / 4, centre * 2, points=10)
+    table = run.composition.table(np.geomspace(centre / 4, centre * 2, 10))
     # The tabulated cumulants carry rounding of about 1e-15 a step.
     slack = 1e-9 + 1e-14 * run.composition.steps
     return table.log_chernoff(epsilon) + slack < log_delta

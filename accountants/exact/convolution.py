@@ -1,0 +1,241 @@
+"""δ(ε) of a composition by convolving loss densities: slow, and accurate at every scale.
+
+Serves where the contour sum is ill conditioned: few steps, or a sampling probability so small
+that ordinary losses and the rare large ones differ by many orders of magnitude.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountants.bracket import Bracket
+from accountants.errors import AccuracyError
+from accountants.exact.composition import Composition
+from accountants.exact.law import Law, convolve, fit
+from accountants.pairs import SampledGaussianPair
+from accountants.relations import Direction
+
+Array = NDArray[np.float64]
+
+_SAFETY = 3.0  # factor on the estimated error of log densities
+_MAX_CONVOLUTIONS = 60
+
+
+@dataclass(frozen=True)
+class LossLaw:
+    """Loss = ``edge`` + ``sign`` * x with x distributed by ``law``."""
+
+    law: Law
+    edge: float
+    sign: float
+
+    def log_delta(self, epsilon: float) -> tuple[float, float]:
+        """(log δ, derivative of log δ) at ``epsilon``."""
+        x, weight, logs = self._cut(epsilon)
+        excess = self.edge - epsilon + self.sign * x
+        positive = excess > 0
+        if not positive.any():
+            return -math.inf, -math.inf
+        peak = float(logs[positive].max())
+        base = np.where(positive, weight * np.exp(logs - peak), 0.0)
+        shrink = np.exp(-np.maximum(excess, 0.0))
+        total = float(np.sum(base * -np.expm1(-np.maximum(excess, 0.0))))
+        if total <= 0:
+            return -math.inf, -math.inf
+        return peak + math.log(total), -float(np.sum(base * shrink)) / total
+
+    def _cut(self, epsilon: float) -> tuple[Array, Array, Array]:
+        """Quadrature of the law with a panel end where the loss equals ``epsilon``."""
+        at = (epsilon - self.edge) * self.sign
+        law = self.law
+        inside = int(np.searchsorted(law.breaks, at)) - 1
+        x, weight, logs = law.rows()
+        if 0 <= inside < law.panels and law.breaks[inside] < at < law.breaks[inside + 1]:
+            left, right = law.breaks[inside], law.breaks[inside + 1]
+            begin, end = (at, right) if self.sign > 0 else (left, at)
+            share = (end - begin) / (right - left)
+            unit = (x[inside] - left) / (right - left)
+            x[inside] = begin + (end - begin) * unit
+            weight[inside] = weight[inside] * share
+            logs[inside] = law.log_on(np.array([inside]), x[inside][None, :])[0]
+        return x, weight, logs
+
+
+def loss_law(composition: Composition, log_delta: float) -> LossLaw:
+    """Law of the total loss, accurate where it matters for δ >= exp(``log_delta``).
+
+    Raises
+    ------
+    AccuracyError
+        If the densities need too many panels.
+    """
+    floor = min(log_delta, 0.0) - 38.0 - math.log(max(2, composition.steps))
+    edge = 0.0
+    sign = 1.0
+    total: Law | None = None
+    work = 0
+    for pair, count in composition.pairs:
+        work += count.bit_length() + count.bit_count()
+        if work > _MAX_CONVOLUTIONS:
+            raise AccuracyError("too many different events for the convolution engine")
+        if pair.direction is not Direction.SYMMETRIC:
+            sign = 1.0 if pair.direction is Direction.REMOVE else -1.0
+            edge += sign * count * math.log1p(-pair.q)
+        law = _power(_single(pair, floor), count, floor)
+        total = law if total is None else convolve(total, law, floor)
+    if composition.gap_squared > 0:
+        gaussian = _gaussian(composition.gap_squared, sign, floor)
+        total = gaussian if total is None else convolve(total, gaussian, floor)
+    if total is None:
+        raise AccuracyError("nothing to convolve")
+    return LossLaw(total, edge, sign)
+
+
+def _power(law: Law, count: int, floor: float) -> Law:
+    """Law of the sum of ``count`` copies, by repeated doubling."""
+    result: Law | None = None
+    while True:
+        if count & 1:
+            result = law if result is None else convolve(result, law, floor)
+        count >>= 1
+        if not count:
+            assert result is not None
+            return result
+        law = convolve(law, law, floor)
+
+
+def _single(pair: SampledGaussianPair, floor: float) -> Law:
+    """Law of one release's |loss - edge| under the distribution the output is drawn from."""
+    reach = math.sqrt(2 * (4 - floor)) + 1
+    low = -reach
+    high = reach + (0.0 if pair.direction is Direction.ADD else 1 / pair.sigma)
+    step = min(0.8, 0.7 * pair.sigma)
+    u = np.linspace(low, high, max(9, math.ceil((high - low) / step) + 1))
+    if u.size > 4000:
+        raise AccuracyError(f"noise multiplier {pair.sigma:g} is too small for this engine")
+    if pair.direction is Direction.SYMMETRIC:
+        breaks, log_density = _symmetric(pair, u)
+    else:
+        breaks, log_density = _one_sided(pair, u)
+    return fit(log_density, np.unique(breaks), floor, 4e-15 + 4e-16 * abs(floor))
+
+
+def _one_sided(pair: SampledGaussianPair, u: Array) -> tuple[Array, object]:
+    """x = log(1 + r exp(y)) with r = q/(1-q): the loss beyond its edge."""
+    log_odds = math.log(pair.q) - math.log1p(-pair.q)
+    gap = 1 / pair.sigma
+    removed = pair.direction is Direction.REMOVE
+    log_rest = math.log1p(-pair.q)
+
+    def distance(at: Array) -> Array:
+        return np.logaddexp(0.0, log_odds + gap * (at - 0.5 * gap))
+
+    def log_density(x: Array) -> Array:
+        log_expm1 = np.where(x > 1, x + np.log1p(-np.exp(-np.maximum(x, 1e-300))), 0.0)
+        small = x <= 1
+        log_expm1[small] = np.log(np.expm1(x[small]))
+        at = (log_expm1 - log_odds) / gap + 0.5 * gap
+        # du/dx = sigma e^x/(e^x - 1)
+        slope = x - log_expm1 - math.log(gap)
+        tilt = x + log_rest if removed else 0.0
+        return -0.5 * at * at - 0.5 * math.log(2 * math.pi) + slope + tilt
+
+    return distance(u), log_density
+
+
+def _symmetric(pair: SampledGaussianPair, u: Array) -> tuple[Array, object]:
+    """The loss itself under replace-one; u(x) solves a quadratic in exp(u/sigma)."""
+    gap = 1 / pair.sigma
+    log_k = math.log(pair.q) - 0.5 * gap * gap
+    rest = 1 - pair.q
+
+    def log_density(x: Array) -> Array:
+        # With w = exp(u gap) and k = q exp(-gap^2/2): k w^2 - (e^x - 1)(1-q) w - e^x k = 0,
+        # so that sinh(u gap - x/2) = (1-q) sinh(x/2)/k.
+        log_ratio = math.log(rest) - log_k
+        half = 0.5 * x
+        with np.errstate(over="ignore"):
+            argument = np.exp(log_ratio) * np.sinh(np.clip(half, -300, 300))
+        at = (half + np.arcsinh(argument)) / gap
+        nodes = pair.nodes(at)
+        # derivative of the loss in u
+        up = np.exp(log_k + gap * at - nodes.log_upper)
+        down = np.exp(log_k - gap * at - nodes.log_lower)
+        return nodes.log_base + nodes.log_upper - np.log(gap * (up + down))
+
+    return pair.nodes(u).loss, log_density
+
+
+def _gaussian(gap_squared: float, sign: float, floor: float) -> Law:
+    """The loss of the plain Gaussian releases, times ``sign``."""
+    mean, deviation = 0.5 * gap_squared * sign, math.sqrt(gap_squared)
+    reach = math.sqrt(2 * (4 - floor)) + 1
+    breaks = mean + deviation * np.linspace(-reach, reach, math.ceil(2 * reach) + 1)
+
+    def log_density(x: Array) -> Array:
+        z = (x - mean) / deviation
+        return -0.5 * z * z - math.log(deviation) - 0.5 * math.log(2 * math.pi)
+
+    return fit(log_density, breaks, floor, 4e-15)
+
+
+def log_delta_bracket(composition: Composition, epsilon: float, guess: float) -> Bracket:
+    """log δ(ε) with its bar; ``guess`` is an upper estimate of log δ to start from."""
+    target = guess
+    for _ in range(4):
+        law = loss_law(composition, target)
+        value, _ = law.log_delta(epsilon)
+        if value >= target - 6.0:
+            margin = _margin(law, value)
+            return Bracket(value - margin, min(0.0, value + margin))
+        target = max(value, 4 * target - 40.0)
+    raise AccuracyError(f"delta at epsilon = {epsilon:.6g} is below what can be resolved")
+
+
+def epsilon_bracket(
+    composition: Composition, log_delta: float, guess: float
+) -> tuple[Bracket, float]:
+    """ε with δ(ε) = exp(``log_delta``), unclipped, and the relative error of δ behind it."""
+    law = loss_law(composition, log_delta)
+    return _solve(law, log_delta, guess), _margin(law, log_delta)
+
+
+def _margin(law: LossLaw, log_delta: float) -> float:
+    return _SAFETY * law.law.error + 1e-15 * (4 + abs(log_delta))
+
+
+def _solve(law: LossLaw, log_delta: float, guess: float) -> Bracket:
+    """Bracketed Newton for ε on the law of the loss."""
+    low, high = -math.inf, math.inf
+    epsilon = guess
+    scale = max(abs(guess), 1e-6)
+    for _ in range(300):
+        value, slope = law.log_delta(epsilon)
+        excess = value - log_delta
+        if excess > 0:
+            low = epsilon
+        else:
+            high = epsilon
+        step = excess / -slope if math.isfinite(excess) and slope < 0 else math.nan
+        candidate = epsilon + step
+        if not low < candidate < high:
+            if math.isinf(high):
+                candidate = low + scale
+            elif math.isinf(low):
+                candidate = high - scale
+            else:
+                candidate = 0.5 * (low + high)
+            scale *= 2
+        if abs(candidate - epsilon) <= 2e-16 * abs(candidate) + 1e-300:
+            break
+        epsilon = candidate
+    value, slope = law.log_delta(epsilon)
+    if not (math.isfinite(value) and slope < 0 and abs(value - log_delta) < 1e-6):
+        raise AccuracyError(f"epsilon at log delta = {log_delta:.6g} was not found")
+    margin = (_margin(law, log_delta) + 2 * abs(value - log_delta)) / -slope
+    margin += 4 * math.ulp(abs(epsilon) + abs(law.edge))
+    return Bracket(epsilon - margin, epsilon + margin)
