@@ -5,7 +5,7 @@ DP-SGD optimum works. Step sizes are effective steps eta = learning_rate * clip 
 farthest one record can move the iterate in a step, times the expected batch size:
 
 - DP-SGD: eta in {0.3, 1, 3, 10}, clip norm in {0.5, 1, 2}.
-- DP-RMSProp: clip norm of the tuned DP-SGD, learning rate in {0.001, 0.003, 0.01, 0.03, 0.1}
+- DP-RMSProp: clip norm of the tuned DP-SGD, learning rate in {0.003, 0.01, 0.03, 0.1, 0.3}
   (its step does not scale with the clip norm).
 - DP²-RMSProp: clip norm C1 of the tuned DP-SGD, eta1 in {0.1, 0.3, 1} and eta2 in
   {1, 3, 10, 30, 100} times its eta; C2 = 500, damping 1e-7, ema 0.9. In the adaptive phases
@@ -41,7 +41,7 @@ NOT_ACCOUNTED = (
 METHODS = ("dp-sgd", "dp-rmsprop", "dp2-rmsprop")
 DP_SGD_STEPS = (0.3, 1.0, 3.0, 10.0)
 DP_SGD_CLIP_NORMS = (0.5, 1.0, 2.0)
-DP_RMSPROP_LEARNING_RATES = (0.001, 0.003, 0.01, 0.03, 0.1)
+DP_RMSPROP_LEARNING_RATES = (0.003, 0.01, 0.03, 0.1, 0.3)
 DP2_SGD_FACTORS = (0.1, 0.3, 1.0)
 DP2_ADAPTIVE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0)
 PRECONDITIONED_CLIP_NORM = 500.0
@@ -103,7 +103,7 @@ class TunedOptimizer:
         }
 
 
-def tuning_seeds(count: int = 2) -> tuple[int, ...]:
+def tuning_seeds(count: int = 3) -> tuple[int, ...]:
     """Return `count` seeds reserved for tuning."""
     count = whole_number("count", count)
     return tuple(range(FIRST_TUNING_SEED, FIRST_TUNING_SEED + count))
@@ -183,7 +183,7 @@ def tune(
     sampling, steps, noise_multiplier
         Of the runs, as in `dp2theory.optimizers.protocol.run`.
     seeds : sequence of int, optional
-        Tuning seeds, two or more are advised; `tuning_seeds(2)` if None.
+        Tuning seeds, three or more are advised; `tuning_seeds()` if None.
     base : DpSgd, optional
         The tuned DP-SGD that the other two grids build on; searched for first if None.
     delay, sgd_steps, adaptive_steps : int, optional
