@@ -133,7 +133,7 @@ def emit(
     """
     if json:
         document = envelope(command, inputs, result, status=status)
-        print(json_module.dumps(document, allow_nan=False, ensure_ascii=False), flush=True)
+        print(json_module.dumps(document, allow_nan=False), flush=True)
     elif isinstance(human, str):
         print(human, flush=True)
     else:

@@ -4,6 +4,7 @@ Only the named command's module is imported. `--help` shows the table below and 
 answers at once; the heavy libraries are imported inside the commands.
 """
 
+import io
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
@@ -118,6 +119,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code (`dp2theory.cli._exit.ExitCode`).
     """
     arguments = sys.argv[1:] if argv is None else argv
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal without Greek letters shows ? for ε, rather than an error.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     code: int = ExitCode.OK
     try:
         with guard():

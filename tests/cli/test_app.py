@@ -17,11 +17,11 @@ from dp2theory.cli import _exit, _output, _progress, app
 HEAVY = ("numpy", "scipy", "dp_accounting", "matplotlib", "sympy", "rich", "sklearn", "hypothesis")
 
 
-def run_process(*arguments, **environment):
+def run_process(*arguments, encoding="utf-8", **environment):
     return subprocess.run(
         [sys.executable, "-m", "dp2theory", *arguments],
         capture_output=True,
-        text=True,
+        encoding=encoding,
         env={**os.environ, **environment},
         timeout=60,
     )
@@ -79,6 +79,16 @@ def test_exit_code_and_streams_of_a_real_process():
     assert run.returncode == 2
     assert run.stdout == ""
     assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("command", "code", "text"),
+    [("--help", 0, "The ? (or ?) of a run"), ("account --help", 0, "DP²"), ("ε", 2, "'?'")],
+)
+def test_a_terminal_without_greek_letters_is_no_error(command, code, text):
+    run = run_process(*command.split(), encoding="latin-1", PYTHONIOENCODING="latin-1")
+    assert run.returncode == code
+    assert text in run.stdout + run.stderr
 
 
 def outcome_of(error, capsys):
