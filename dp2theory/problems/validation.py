@@ -21,9 +21,9 @@ def positive_real(name: str, value: Any, *, allow_infinite: bool = False) -> flo
     allow_infinite : bool
         Whether ``inf`` is allowed (it is for clip norms: no clipping).
     """
-    number = _real(name, value, "a number > 0")
+    allowed = "a number > 0 (inf is allowed)" if allow_infinite else "a finite number > 0"
+    number = _real(name, value, allowed)
     if not number > 0 or (math.isinf(number) and not allow_infinite):
-        allowed = "a number > 0 (inf is allowed)" if allow_infinite else "a finite number > 0"
         raise ValueError(f"{name}={value!r} must be {allowed}")
     return number
 
