@@ -23,6 +23,7 @@ Array = NDArray[np.float64]
 
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
+_MAX_STEPS = 1_500_000
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,11 @@ def loss_law(composition: Composition, log_delta: float) -> LossLaw:
     AccuracyError
         If the densities need too many panels.
     """
+    if composition.steps > _MAX_STEPS:
+        raise AccuracyError(
+            f"{composition.steps} steps are too many for the convolution engine, whose error "
+            "grows with their number"
+        )
     floor = min(log_delta, 0.0) - 38.0 - math.log(max(2, composition.steps))
     edge = 0.0
     sign = 1.0

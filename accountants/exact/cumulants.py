@@ -163,12 +163,14 @@ class PairMoments:
         if abs(log_total) > 0.3 or max(at.upper.max(), at.lower.max()) > 1e200:
             return log_total, 4 * ROUND * (stretch + abs(peak))
         base = np.exp(at.log_base) * self.step
-        first = base * expm1_minus(np.minimum(growth, 300.0))
+        far = growth > 30
+        first = base * expm1_minus(np.where(far, 0.0, growth))
+        first += np.where(far, np.exp(exponent) - base * (1 + growth), 0.0)
         second = (1 + tilt) * base * log1p_minus(at.upper)
         third = tilt * base * log1p_minus(at.lower)
-        size = float(np.abs(first).sum() + np.abs(second).sum() + np.abs(third).sum())
+        size = np.abs(first) * (4 + np.abs(growth)) + 8 * (np.abs(second) + np.abs(third))
         excess = float((first + second - third).sum())
-        bar = 4 * ROUND * size * (stretch + float(1 / self.pair.sigma**2))
+        bar = 2 * ROUND * float(size.sum()) * (1 + 1 / self.pair.sigma**2)
         return math.log1p(excess), bar / (1 + excess)
 
     def weights(self, tilt: float, log_moment: float, at: PairNodes | None = None) -> Array:
