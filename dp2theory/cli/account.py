@@ -84,6 +84,6 @@ def account(
         if asked == "delta":
             log_delta = result["log_delta"]
             print(f"log(delta) in [{log_delta.lower!r}, {log_delta.upper!r}]")
-        print(f"for\n{describe_inputs(inputs)}")
+        print(f"inputs:\n{describe_inputs(inputs)}")
 
     emit("account", inputs, result, json=json, human=human)

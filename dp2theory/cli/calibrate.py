@@ -89,6 +89,6 @@ def calibrate(
         print(f"noise multiplier = {calibration.noise_multiplier!r}")
         print(f"epsilon <= {calibration.epsilon.upper!r}")
         print(f"epsilon >= {calibration.epsilon.lower!r}")
-        print(f"for\n{describe_inputs(inputs)}")
+        print(f"inputs:\n{describe_inputs(inputs)}")
 
     emit("calibrate", inputs, result, json=json, human=human)
