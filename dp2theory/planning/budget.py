@@ -34,7 +34,8 @@ class Budget:
     steps : int
         Steps T of the whole run, pilot included.
     target_epsilon, target_delta : float
-        The guarantee that the whole run is to meet.
+        The guarantee that the whole run is to meet; ``inf`` where none is wanted (runs without
+        noise).
     relation : str
         Neighbouring relation, one of `RELATIONS`.
     """
@@ -55,8 +56,8 @@ class Budget:
             raise ValueError(
                 f"batch_size={self.batch_size}: must be at most dataset_size={self.dataset_size}"
             )
-        if not 0 < self.target_epsilon < float("inf"):
-            raise ValueError(f"target_epsilon={self.target_epsilon!r}: must be positive and finite")
+        if not self.target_epsilon > 0:
+            raise ValueError(f"target_epsilon={self.target_epsilon!r}: must be positive")
         if not 0 < self.target_delta < 1:
             raise ValueError(
                 f"target_delta={self.target_delta!r}: must lie strictly between 0 and 1"
@@ -141,3 +142,10 @@ def epsilon_of(event: DpEvent, delta: float, relation: NeighboringRelation) -> B
     accountant = ExactAccountant(neighboring_relation=relation)
     accountant.compose(event)
     return accountant.epsilon_bracket(delta)
+
+
+def releases_of(event: DpEvent) -> int:
+    """Number of sampled Gaussian releases a ledger holds."""
+    accountant = ExactAccountant()
+    accountant.compose(event)
+    return len(accountant)

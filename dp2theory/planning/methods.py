@@ -1,10 +1,9 @@
 """Optimizers by name, with documented settings where the user gives none.
 
-The defaults are starting points, not tuned values: clip norm 1 and effective step 1 for DP-SGD;
-for DP²-RMSProp a third of DP-SGD's learning rate in SGD phases (as in the pilot), preconditioned
-clip norm 500, which clips little, and effective step 30 (learning rate .06) in adaptive phases,
-where a preconditioned coordinate has size about 1 so that the step hardly depends on the
-problem's scale.
+The defaults are starting points, not tuned values: clip norm 1 and effective step 1 (learning
+rate times clip norm) for DP-SGD. DP²-RMSProp walks its SGD phases at a third of DP-SGD's learning
+rate, as the pilot does, and its adaptive phases at clip norm 500, which clips little, and three
+times DP-SGD's effective step: the middle of the grid that `dp2theory.optimizers.tuning` searches.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from dp2theory.optimizers.dp2 import DelayedRmsProp, Dp2RmsProp
 from dp2theory.optimizers.rmsprop import DpRmsProp, RmsProp
 from dp2theory.optimizers.sgd import DpSgd, Sgd
+from dp2theory.optimizers.tuning import PRECONDITIONED_CLIP_NORM
 from dp2theory.planning.gate import default_delay
 from dp2theory.planning.pilot import PILOT_RATE
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 #: DP-SGD's clip norm and effective step (learning rate times clip norm).
 CLIP_NORM = 1.0
 EFFECTIVE_STEP = 1.0
-#: Clip norm and learning rate of DP²'s adaptive phases.
-PRECONDITIONED_CLIP_NORM = 500.0
-ADAPTIVE_LEARNING_RATE = 0.06
+#: Effective step of DP²'s adaptive phases over DP-SGD's.
+ADAPTIVE_FACTOR = 3.0
 #: Learning rate of methods that divide by a root of second moments at every step.
 RMSPROP_LEARNING_RATE = 0.01
 
@@ -119,19 +118,25 @@ def make_optimizer(
 
 def _defaults(method: str, values: dict[str, Any], steps: int) -> dict[str, Any]:
     clip = values.get("clip_norm", CLIP_NORM)
-    plain = {"learning_rate": EFFECTIVE_STEP / clip if clip > 0 else EFFECTIVE_STEP}
+    plain = EFFECTIVE_STEP / clip if clip > 0 else EFFECTIVE_STEP
     if method == "sgd":
-        return plain
+        return {"learning_rate": plain}
     if method == "dp-sgd":
-        return plain | {"clip_norm": clip}
+        return {"learning_rate": plain, "clip_norm": clip}
     if method == "rmsprop":
         return {"learning_rate": RMSPROP_LEARNING_RATE}
     if method == "dp-rmsprop":
         return {"learning_rate": RMSPROP_LEARNING_RATE, "clip_norm": clip}
-    phases: dict[str, Any] = {"adaptive_learning_rate": ADAPTIVE_LEARNING_RATE}
-    phases["learning_rate"] = PILOT_RATE * plain["learning_rate"]
+    rate = values.get("learning_rate", PILOT_RATE * plain)
+    outer_clip = values.get("preconditioned_clip_norm", PRECONDITIONED_CLIP_NORM)
+    # DP-SGD's effective step is read back from the SGD phases' learning rate.
+    adaptive_step = ADAPTIVE_FACTOR * rate / PILOT_RATE * clip
+    defaults: dict[str, Any] = {
+        "learning_rate": rate,
+        "adaptive_learning_rate": adaptive_step / outer_clip if outer_clip > 0 else adaptive_step,
+    }
     if not {"delay", "sgd_steps", "adaptive_steps"} & values.keys():
-        phases["delay"] = default_delay(steps)
+        defaults["delay"] = default_delay(steps)
     if method == "dp2-rmsprop":
-        phases |= {"clip_norm": clip, "preconditioned_clip_norm": PRECONDITIONED_CLIP_NORM}
-    return phases
+        defaults |= {"clip_norm": clip, "preconditioned_clip_norm": outer_clip}
+    return defaults

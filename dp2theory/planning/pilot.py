@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp2theory.optimizers.protocol import InterruptedRun, make_generator, run
+from dp2theory.optimizers.protocol import DivergedRun, InterruptedRun, make_generator, run
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.planning.blocks import MINIMUM_BLOCKS, Array, BlockMeans, BlockStatistic
 
@@ -199,6 +199,8 @@ def run_pilot(
             on_step=on_step,
             on_release=lambda _step, gradient: blocks.add(gradient),
         )
+    except DivergedRun as error:
+        raise ValueError(f"learning_rate: {error}") from None
     except InterruptedRun as stop:
         raise InterruptedPilot(state(stop.partial)) from stop
     return state(result)

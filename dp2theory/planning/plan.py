@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.planning.blocks import MINIMUM_BLOCKS, BlockStatistic
+from dp2theory.planning.blocks import MINIMUM_BLOCKS, BlockStatistic, noise_energy
 from dp2theory.planning.gate import Verdict, judge, shortest_delay
 from dp2theory.planning.methods import CLIP_NORM, EFFECTIVE_STEP
 from dp2theory.planning.pilot import PilotState, check_step_sizes, run_pilot
@@ -19,6 +19,21 @@ if TYPE_CHECKING:
     from accountants import Bracket
     from dp2theory.planning.budget import Budget
     from dp2theory.problems.protocol import Problem
+
+NOTES_WITHOUT_PILOT = (
+    "ε covers the released gradients. It does not cover hyper-parameters (clip norm, learning "
+    "rates, damping) that were chosen by looking at losses on the private records, nor such "
+    "losses themselves.",
+)
+NOTES = (
+    "The pilot's steps are the first steps of the run: a run that goes on from it costs the ε "
+    "of the plan in all. A pilot that is thrown away costs what it spent on top.",
+    "The signal-to-noise ratio is computed from released noisy gradients alone and costs no "
+    "privacy. The losses shown are computed on the private records and are not covered by ε.",
+    "The gate (ratio 1 and 0.3 at the delay T // 40) is a rule that held on the problems it was "
+    "tried on, no theorem; it depends on the clip norm and on the step size of the pilot.",
+    *NOTES_WITHOUT_PILOT,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +49,8 @@ class Plan:
         Of the whole run, pilot included.
     clip_norm, learning_rate : float
         DP-SGD's C and learning rate; the effective step is their product.
+    dimension : int or None
+        Number of parameters, where it is known.
     verdict : Verdict
         Advice, delay and reason.
     blocks : tuple of BlockStatistic
@@ -49,10 +66,28 @@ class Plan:
     epsilon: Bracket
     clip_norm: float
     learning_rate: float
+    dimension: int | None
     verdict: Verdict
     blocks: tuple[BlockStatistic, ...]
     pilot: PilotState | None
     pilot_epsilon: Bracket
+
+    @property
+    def noise_norm(self) -> float | None:
+        """Root mean square norm of the noise in an average of T // 40 released gradients.
+
+        The averaged gradient itself must be larger for a ratio above 1.
+        """
+        if self.dimension is None:
+            return None
+        energy = noise_energy(
+            self.dimension,
+            self.noise_multiplier,
+            self.clip_norm,
+            self.budget.batch_size,
+            self.verdict.default_delay,
+        )
+        return float(energy**0.5)
 
     def to_json(self) -> dict[str, Any]:
         """The ``result`` object of ``dp2theory plan``; every epsilon is a bracket."""
@@ -71,6 +106,7 @@ class Plan:
             },
             "snr": {
                 "at_default_delay": verdict.snr_at_default_delay,
+                "noise_norm_at_default_delay": self.noise_norm,
                 "blocks": [
                     {
                         "length": block.length,
@@ -95,6 +131,7 @@ class Plan:
                     )
                 ],
             },
+            "notes": list(NOTES if self.pilot else NOTES_WITHOUT_PILOT),
         }
 
 
@@ -112,6 +149,7 @@ def make_plan(
     budget: Budget,
     problem: Problem | None = None,
     *,
+    dimension: int | None = None,
     clip_norm: float | None = None,
     learning_rate: float | None = None,
     seed: int = 0,
@@ -126,6 +164,8 @@ def make_plan(
     problem : Problem, optional
         Without one no pilot is made: the plan then has the noise multiplier and the default
         delay, and gives no advice.
+    dimension : int, optional
+        Number of parameters, where there is no problem to ask.
     clip_norm, learning_rate : float, optional
         DP-SGD's; default clip norm 1 and learning rate 1 / clip norm.
     seed : int
@@ -184,6 +224,7 @@ def make_plan(
         epsilon=calibration.epsilon,
         clip_norm=clip,
         learning_rate=rate,
+        dimension=dimension if problem is None else problem.dimension,
         verdict=verdict,
         blocks=blocks,
         pilot=state,
@@ -201,6 +242,7 @@ def plan_of(state: PilotState) -> Plan:
         epsilon=budget.account(budget.event(state.noise_multiplier)),
         clip_norm=state.clip_norm,
         learning_rate=state.learning_rate,
+        dimension=state.parameters.size,
         verdict=judge(blocks, budget.steps),
         blocks=blocks,
         pilot=state,

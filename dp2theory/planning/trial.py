@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp2theory.optimizers.protocol import InterruptedRun, run
+from dp2theory.optimizers.protocol import DivergedRun, InterruptedRun, run
 from dp2theory.optimizers.results import describe_optimizer
 from dp2theory.planning.budget import compose_events
 
@@ -54,7 +54,7 @@ class SeededRun:
     @property
     def completed(self) -> bool:
         """Whether all steps were made."""
-        return self.result.completed
+        return self.result.completed and (self.pilot is None or self.pilot.complete)
 
     @property
     def final_loss(self) -> float:
@@ -89,6 +89,7 @@ class SeededRun:
             "completed": self.completed,
             "steps": self.steps,
             "pilot_steps": self.pilot.steps if self.pilot else 0,
+            "delay": getattr(self.result.optimizer, "delay", None),
             "train_loss": self.final_loss,
             "metrics": dict(self.metrics),
             "loss_steps": list(steps),
@@ -168,6 +169,8 @@ def run_seed(
             record_every=record_every,
             on_step=on_step,
         )
+    except DivergedRun as error:
+        raise ValueError(f"learning_rate: {error}") from None
     except InterruptedRun as stop:
         partial = stop.partial
         raise InterruptedTrial(

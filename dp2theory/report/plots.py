@@ -40,7 +40,7 @@ METHOD_NAMES = {
 }
 #: The three states of the gate: lower and upper ratio, label, tint.
 GATE_BANDS = (
-    (1.0, None, "DP² pays", "#e4f3ec"),
+    (1.0, None, "use DP²", "#e4f3ec"),
     (0.3, 1.0, "marginal", "#fdf4dd"),
     (None, 0.3, "use DP-SGD", "#fbe9e4"),
 )
@@ -134,10 +134,9 @@ def _bands(axes: Axes, low: float, high: float) -> None:
     for lower, upper, label, tint in GATE_BANDS:
         bottom, top = lower or low, upper or high
         axes.axhspan(bottom, top, color=tint, zorder=0, linewidth=0)
-        middle = (max(bottom, low) * min(top, high)) ** 0.5
-        axes.text(
-            0.985, middle, label, transform=axes.get_yaxis_transform(), ha="right",
-            va="center", fontsize=8.5, color=MUTED,
+        axes.annotate(
+            label, (0, min(top, high)), xycoords=axes.get_yaxis_transform(), xytext=(7, -5),
+            textcoords="offset points", va="top", fontsize=8.5, color=MUTED,
         )  # fmt: skip
     for threshold in (0.3, 1.0):
         axes.axhline(threshold, color=MUTED, linewidth=0.8, linestyle=":", zorder=1)
@@ -177,7 +176,7 @@ def draw_pilot_loss(axes: Axes, plan: Mapping[str, Any], *, title: str | None = 
     axes.annotate(
         f"switch, step {steps[-1]} of {plan['steps']}",
         (steps[-1], records[-1]["train_loss"]),
-        xytext=(-8, 12), textcoords="offset points", ha="right", fontsize=9, color=MUTED,
+        xytext=(-6, -8), textcoords="offset points", ha="right", va="top", fontsize=9, color=MUTED,
     )  # fmt: skip
     axes.margins(y=0.15)
     return axes

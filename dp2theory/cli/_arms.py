@@ -1,0 +1,152 @@
+"""The methods of `dp2theory train` with their settings, as given or as a grid search finds them."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.cli._progress import progress
+from dp2theory.cli._resolve_training import PHASES, Resolved
+
+if TYPE_CHECKING:
+    from dp2theory.cli._training import Request
+    from dp2theory.optimizers.sgd import DpSgd
+    from dp2theory.optimizers.tuning import TunedOptimizer
+    from dp2theory.planning.comparison import Arm, PilotSettings
+    from dp2theory.planning.pilot import PilotState
+
+
+def make_arms(
+    request: "Request", resolved: Resolved, seeds: Sequence[int], tuned: dict[str, Any]
+) -> "tuple[Arm, Arm | None]":
+    """The method and what it is compared with.
+
+    Parameters
+    ----------
+    request : Request
+    resolved : Resolved
+    seeds : sequence of int
+        Seeds of the runs; tuning keeps away from them.
+    tuned : dict
+        Filled with the grid searches that were made.
+    """
+    from dp2theory.planning.comparison import Arm
+
+    if request.tune:
+        method, compare, pilot = _tuned(request, resolved, seeds, tuned)
+    else:
+        method = _optimizer(resolved, resolved.method, resolved.settings)
+        compare = None
+        if resolved.compare is not None:
+            compare = _optimizer(resolved, resolved.compare, resolved.compare_settings)
+        pilot = resolved.plan
+        if request.pilot:
+            pilot = _pilot_settings(method, compare, resolved.noise_multiplier)
+    return (
+        Arm(resolved.method, method, pilot, delay_by_pilot=not _phases(request)),
+        None if resolved.compare is None else Arm(resolved.compare, compare),
+    )
+
+
+def _phases(request: "Request") -> dict[str, int]:
+    values = {name: getattr(request, name) for name in PHASES}
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _optimizer(resolved: Resolved, method: str, settings: Any) -> Any:
+    from dp2theory.planning.methods import make_optimizer
+
+    return make_optimizer(
+        method,
+        settings,
+        noise_multiplier=resolved.noise_multiplier,
+        steps=resolved.budget.steps,
+    )
+
+
+def _pilot_settings(method: Any, compare: Any, noise_multiplier: float) -> "PilotSettings":
+    """How each run makes its pilot: at the step sizes of the DP-SGD at hand."""
+    from dp2theory.optimizers.sgd import DpSgd
+    from dp2theory.planning.comparison import PilotSettings
+    from dp2theory.planning.methods import EFFECTIVE_STEP
+    from dp2theory.planning.pilot import PILOT_RATE
+
+    base = next((one for one in (method, compare) if isinstance(one, DpSgd)), None)
+    if base is not None:
+        clip_norm, rate = base.clip_norm, base.learning_rate
+    elif hasattr(method, "adaptive_learning_rate"):
+        clip_norm, rate = method.clip_norm, method.learning_rate / PILOT_RATE
+    else:
+        clip_norm, rate = method.clip_norm, EFFECTIVE_STEP / method.clip_norm
+    return PilotSettings(clip_norm, rate, noise_multiplier)
+
+
+def _tuned(
+    request: "Request", resolved: Resolved, seeds: Sequence[int], tuned: dict[str, Any]
+) -> tuple[Any, Any, Any]:
+    """Optimizers and pilot by grid search: DP-SGD's first, the others around it."""
+    from dp2theory.optimizers.sgd import DpSgd
+    from dp2theory.optimizers.tuning import METHODS, check_seeds_apart, tuning_seeds
+    from dp2theory.planning.comparison import PilotSettings
+
+    keys = tuning_seeds(request.tune_seeds)
+    check_seeds_apart(keys, seeds)
+    for name in (resolved.method, resolved.compare):
+        if name is not None and name not in METHODS:
+            raise ValueError(f"--tune: {name} has no grid; tunable are {', '.join(METHODS)}")
+    sigma, plan = resolved.noise_multiplier, resolved.plan
+    if plan is not None and resolved.compare is None:
+        base = DpSgd(plan.learning_rate, plan.clip_norm, sigma)
+    else:
+        found = _search(request, resolved, "dp-sgd", keys, None, None)
+        assert isinstance(found.optimizer, DpSgd)  # the grid holds nothing else
+        base = found.optimizer
+        tuned["dp-sgd"] = found.to_json()
+    pilot: PilotState | PilotSettings | None = plan
+    if request.pilot:
+        pilot = PilotSettings(base.clip_norm, base.learning_rate, sigma)
+    around = base if plan is None else DpSgd(plan.learning_rate, plan.clip_norm, sigma)
+
+    def optimizer(name: str, start: Any, centre: "DpSgd", key: str) -> Any:
+        if name == "dp-sgd" and start is None:
+            return base
+        found = _search(request, resolved, name, keys, centre, start)
+        tuned[key] = found.to_json()
+        return found.optimizer
+
+    method_key = resolved.method if pilot is None else f"{resolved.method} from the pilot"
+    method = optimizer(resolved.method, pilot, around, method_key)
+    compare = None
+    if resolved.compare is not None:
+        compare = optimizer(resolved.compare, None, base, resolved.compare)
+    return method, compare, pilot
+
+
+def _search(
+    request: "Request",
+    resolved: Resolved,
+    method: str,
+    keys: Sequence[int],
+    base: "DpSgd | None",
+    start: Any,
+) -> "TunedOptimizer":
+    from dp2theory.planning.tuned import grid_size, tune_method
+
+    total = grid_size(method) * len(keys)
+    with progress(f"tuning {method}", total, quiet=request.quiet) as advance:
+        return tune_method(
+            method,
+            resolved.problem,
+            resolved.budget,
+            noise_multiplier=resolved.noise_multiplier,
+            seeds=keys,
+            base=base,
+            pilot=start,
+            phases=_phases(request) if method == "dp2-rmsprop" else None,
+            progress=_by_one(advance),
+        )
+
+
+def _by_one(advance: Callable[..., None]) -> Callable[[int, int], None]:
+    def one(_done: int, _total: int) -> None:
+        advance()
+
+    return one

@@ -1,0 +1,305 @@
+"""From the options of `dp2theory train` to what runs: budget, noise, methods, pilots."""
+
+import math
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.cli._inputs import option, positive, positive_integer
+from dp2theory.cli._output import Input
+from dp2theory.cli._setting import Setting, resolve_setting
+
+if TYPE_CHECKING:
+    from dp2theory.cli._training import Request
+    from dp2theory.planning.budget import Budget
+    from dp2theory.planning.methods import Settings
+    from dp2theory.planning.pilot import PilotState
+    from dp2theory.problems.protocol import Problem
+
+#: Options of the method's own, and of them the ones that a grid chooses.
+SETTINGS = (
+    "learning_rate", "clip_norm", "adaptive_learning_rate", "preconditioned_clip_norm",
+    "delay", "sgd_steps", "adaptive_steps", "ema", "damping",
+)  # fmt: skip
+PHASES = ("delay", "sgd_steps", "adaptive_steps")
+TUNED = (*(name for name in SETTINGS if name not in PHASES), "compare_learning_rate",
+         "compare_clip_norm")  # fmt: skip
+
+
+@dataclass
+class Resolved:
+    """What will run.
+
+    Attributes
+    ----------
+    problem, budget, noise_multiplier
+        As in `dp2theory.planning`.
+    method, compare : str and str or None
+    settings, compare_settings : Settings
+        Hyper-parameters as given, or as the plan sets them.
+    plan : PilotState or None
+        The saved pilot to go on from.
+    discarded : PilotState or None
+        A pilot whose releases are owed besides.
+    inputs : dict
+        For the output envelope.
+    """
+
+    problem: "Problem"
+    budget: "Budget"
+    noise_multiplier: float
+    method: str
+    compare: str | None
+    settings: "Settings"
+    compare_settings: "Settings"
+    plan: "PilotState | None"
+    discarded: "PilotState | None"
+    inputs: dict[str, Any] = field(default_factory=dict)
+
+
+def resolve(request: "Request") -> Resolved:
+    """Check the options against each other and load what they name.
+
+    Raises
+    ------
+    ValueError
+        Naming the option, its value and what is allowed.
+    """
+    _check_counts(request)
+    _check_files(request)
+    _check_tuning(request)
+    plan = _read_pilot(request.plan)
+    discarded = _read_pilot(request.discarded_pilot)
+    method, advised = _method(request, plan)
+    _check_noise_options(request, plan, method)
+    setting = _setting(request, plan)
+    assert setting.problem is not None
+    if plan is not None:
+        from dp2theory.planning.state import check_continues
+
+        check_continues(
+            plan,
+            problem=setting.problem.name,
+            dimension=setting.problem.dimension,
+            dataset_size=setting.problem.dataset_size,
+            loss=setting.problem.loss(plan.parameters),
+        )
+        _check_same_run(setting, plan)
+    if discarded is not None:
+        _check_same_records(setting.problem, discarded)
+    budget, noise_multiplier = _noise(request, setting, plan, discarded)
+    return Resolved(
+        problem=setting.problem,
+        budget=budget,
+        noise_multiplier=noise_multiplier,
+        method=method,
+        compare=request.compare,
+        settings=_settings(request, plan, method),
+        compare_settings=_compare_settings(request, plan),
+        plan=plan,
+        discarded=discarded,
+        inputs=_inputs(request, setting, budget, method, advised),
+    )
+
+
+def _check_counts(request: "Request") -> None:
+    positive_integer("seeds", request.seeds)
+    positive_integer("tune_seeds", request.tune_seeds)
+    if request.seed < 0:
+        raise ValueError(f"--seed {request.seed}: must be an integer of at least 0")
+    for name in ("epsilon", "noise_multiplier"):
+        value = getattr(request, name)
+        if value is not None:
+            positive(name, value)
+
+
+def _check_files(request: "Request") -> None:
+    for name in ("out", "report"):
+        path: Path | None = getattr(request, name)
+        if path is not None and not path.resolve().parent.is_dir():
+            raise ValueError(f"{option(name)} {path}: its folder does not exist")
+    if request.plan is not None and request.pilot:
+        raise ValueError("--pilot: with --plan the pilot is there already; give one of the two")
+
+
+def _check_tuning(request: "Request") -> None:
+    if not request.tune:
+        return
+    for name in TUNED:
+        value = getattr(request, name)
+        if value is not None:
+            raise ValueError(f"{option(name)} {value}: is chosen by --tune; leave it out")
+
+
+def _read_pilot(path: Path | None) -> "PilotState | None":
+    if path is None:
+        return None
+    from dp2theory.planning.state import load_pilot
+
+    return load_pilot(path)
+
+
+def _method(request: "Request", plan: "PilotState | None") -> tuple[str, bool]:
+    """The method, and whether it is the plan's advice rather than the user's choice."""
+    from dp2theory.planning.gate import judge
+    from dp2theory.planning.methods import is_private
+
+    if request.compare is not None:
+        is_private(request.compare)
+        if request.compare == request.method:
+            raise ValueError(f"--compare {request.compare}: is the method itself")
+    elif request.compare_learning_rate is not None or request.compare_clip_norm is not None:
+        raise ValueError("--compare-learning-rate, --compare-clip-norm: need --compare")
+    if request.method is not None:
+        private = is_private(request.method)
+        if not private and (request.pilot or plan is not None):
+            raise ValueError(f"--method {request.method}: has no noise, a pilot is no part of it")
+        return request.method, False
+    if plan is None:
+        raise ValueError("--method is wanted (without --plan nothing advises one)")
+    verdict = judge(plan.statistics(), plan.budget.steps)
+    return ("dp-sgd" if verdict.advice in (None, "dp-sgd") else "dp2-rmsprop"), True
+
+
+def _check_noise_options(request: "Request", plan: "PilotState | None", method: str) -> None:
+    from dp2theory.planning.methods import is_private
+
+    if request.epsilon is not None and request.noise_multiplier is not None:
+        raise ValueError("exactly one of --epsilon and --noise-multiplier is wanted: both given")
+    wanted = is_private(method) or (request.compare is not None and is_private(request.compare))
+    if plan is None and wanted and request.epsilon is None and request.noise_multiplier is None:
+        raise ValueError("exactly one of --epsilon and --noise-multiplier is wanted: none given")
+    if plan is None:
+        return
+    for name, theirs in (
+        ("epsilon", plan.budget.target_epsilon),
+        ("noise_multiplier", plan.noise_multiplier),
+    ):
+        ours = getattr(request, name)
+        if ours is not None and not math.isclose(ours, theirs, rel_tol=1e-12):
+            raise ValueError(f"{option(name)} {ours}: the plan was made with {theirs}")
+
+
+def _setting(request: "Request", plan: "PilotState | None") -> Setting:
+    problem, batch_size, steps = request.problem, request.batch_size, request.steps
+    delta, relation = request.delta, request.relation
+    if plan is not None:
+        problem = problem or plan.problem
+        batch_size = plan.budget.batch_size if batch_size is None else batch_size
+        if steps is None and request.epochs is None:
+            steps = plan.budget.steps
+        delta = plan.budget.target_delta if delta is None else delta
+        relation = relation or plan.budget.relation
+    if problem is None:
+        raise ValueError("--problem is wanted")
+    if batch_size is None:
+        raise ValueError("--batch-size is wanted")
+    return resolve_setting(
+        problem=problem,
+        data=request.data,
+        dataset_size=None,
+        dimension=_dimension(request, plan),
+        batch_size=batch_size,
+        epochs=request.epochs,
+        steps=steps,
+        delta=delta,
+        sampling=request.sampling,
+        relation=relation,
+        quiet=request.quiet,
+    )
+
+
+def _dimension(request: "Request", plan: "PilotState | None") -> int | None:
+    # Only `text` lets one choose; its plan may have been made with another vocabulary.
+    if request.dimension is None and plan is not None and plan.problem == "text":
+        return int(plan.parameters.size)
+    return request.dimension
+
+
+def _check_same_run(setting: Setting, plan: "PilotState") -> None:
+    for name, ours, theirs in (
+        ("batch_size", setting.run.batch_size, plan.budget.batch_size),
+        ("steps", setting.run.steps, plan.budget.steps),
+        ("delta", setting.delta.value, plan.budget.target_delta),
+        ("relation", setting.run.relation, plan.budget.relation),
+    ):
+        if ours != theirs:
+            raise ValueError(f"{option(name)} {ours}: the plan was made with {theirs}")
+
+
+def _check_same_records(problem: "Problem", discarded: "PilotState") -> None:
+    ours = (problem.name, problem.dataset_size)
+    theirs = (discarded.problem, discarded.budget.dataset_size)
+    if ours != theirs:
+        raise ValueError(
+            f"--discarded-pilot: was made on {theirs[0]} with {theirs[1]} records, the run is on "
+            f"{ours[0]} with {ours[1]}: costs add up only for the same records"
+        )
+
+
+def _noise(
+    request: "Request",
+    setting: Setting,
+    plan: "PilotState | None",
+    discarded: "PilotState | None",
+) -> tuple["Budget", float]:
+    """The budget, and the noise multiplier it allows (or the budget that the noise makes)."""
+    spent = None if discarded is None else discarded.ledger
+    if plan is not None:
+        return plan.budget, plan.noise_multiplier
+    if request.epsilon is not None:
+        budget = setting.budget(request.epsilon)
+        return budget, budget.calibrate(spent=spent).noise_multiplier
+    if request.noise_multiplier is None:
+        return setting.budget(math.inf), 0.0
+    from dp2theory.planning.budget import compose_events
+
+    open_budget = setting.budget(math.inf)
+    ledger = compose_events(spent, open_budget.event(request.noise_multiplier))
+    return setting.budget(open_budget.account(ledger).upper), request.noise_multiplier
+
+
+def _settings(request: "Request", plan: "PilotState | None", method: str) -> "Settings":
+    from dp2theory.planning.methods import Settings
+    from dp2theory.planning.pilot import PILOT_RATE
+
+    planned: dict[str, float] = {}
+    if plan is not None and not request.tune:
+        planned["clip_norm"] = plan.clip_norm
+        if method != "dp-rmsprop":  # whose learning rate is of another kind
+            share = PILOT_RATE if method == "dp2-rmsprop" else 1.0
+            planned["learning_rate"] = share * plan.learning_rate
+    given = {name: getattr(request, name) for name in SETTINGS}
+    return Settings(**planned | {k: v for k, v in given.items() if v is not None})
+
+
+def _compare_settings(request: "Request", plan: "PilotState | None") -> "Settings":
+    from dp2theory.planning.methods import Settings
+
+    rate, clip = request.compare_learning_rate, request.compare_clip_norm
+    if plan is not None and request.compare == "dp-sgd" and not request.tune:
+        rate = plan.learning_rate if rate is None else rate
+        clip = plan.clip_norm if clip is None else clip
+    return Settings(learning_rate=rate, clip_norm=clip)
+
+
+def _inputs(
+    request: "Request", setting: Setting, budget: "Budget", method: str, advised: bool
+) -> dict[str, Any]:
+    inputs = setting.inputs()
+    inputs["method"] = Input(method, default=advised)
+    if request.compare is not None:
+        inputs["compare"] = Input(request.compare)
+    if math.isfinite(budget.target_epsilon):
+        inputs["epsilon"] = Input(budget.target_epsilon, default=request.epsilon is None)
+    if request.noise_multiplier is not None:
+        inputs["noise_multiplier"] = Input(request.noise_multiplier)
+    inputs |= {"seed": Input(request.seed), "seeds": Input(request.seeds)}
+    for name in ("plan", "discarded_pilot"):
+        if getattr(request, name) is not None:
+            inputs[name] = Input(str(getattr(request, name)))
+    if request.pilot:
+        inputs["pilot"] = Input(True, unit="yes or no")
+    if request.tune:
+        inputs |= {"tune": Input(True, unit="yes or no"), "tune_seeds": Input(request.tune_seeds)}
+    return inputs

@@ -1,0 +1,133 @@
+"""What `plan` and `train` share: the problem, the sizes, and the noise budget behind a run."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.cli._inputs import (
+    RunInputs,
+    option,
+    positive_integer,
+    resolve_delta,
+    resolve_run,
+)
+from dp2theory.cli._output import Input
+from dp2theory.cli._progress import progress
+
+if TYPE_CHECKING:
+    from dp2theory.planning.budget import Budget
+    from dp2theory.problems.protocol import Problem
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A problem (or only its sizes) with the resolved run and δ."""
+
+    problem: "Problem | None"
+    dimension: int | None
+    run: RunInputs
+    delta: Input
+    given: dict[str, Input]
+
+    def inputs(self) -> dict[str, Any]:
+        """The resolved inputs for the output envelope."""
+        return self.given | self.run.inputs() | {"delta": self.delta}
+
+    def budget(self, epsilon: float) -> "Budget":
+        """The budget of this run at a target ε."""
+        from dp2theory.planning.budget import Budget
+
+        return Budget(
+            dataset_size=self.run.dataset_size,
+            batch_size=self.run.batch_size,
+            steps=self.run.steps,
+            target_epsilon=epsilon,
+            target_delta=self.delta.value,
+            relation=self.run.relation,
+        )
+
+
+def load_problem(name: str, *, data: str | None, dimension: int | None, quiet: bool) -> "Problem":
+    """The problem of that name; unknown names list the known ones."""
+    from dp2theory.problems.registry import get_problem
+
+    options = {} if dimension is None else {"dimension": dimension}
+    with progress(f"loading {name}", 1, quiet=quiet) as advance:
+        problem = get_problem(name, path=data, **options)
+        advance()
+    return problem
+
+
+def resolve_setting(
+    *,
+    problem: str | None,
+    data: str | None,
+    dataset_size: int | None,
+    dimension: int | None,
+    batch_size: int,
+    epochs: int | None,
+    steps: int | None,
+    delta: float | None,
+    sampling: str,
+    relation: str | None,
+    quiet: bool,
+) -> Setting:
+    """Load the problem, or take the sizes as given, and resolve the run on it.
+
+    Raises
+    ------
+    ValueError
+        Naming the option; also when neither or contradicting sizes are given.
+    """
+    if dimension is not None:
+        positive_integer("dimension", dimension)
+    if dataset_size is not None:
+        positive_integer("dataset_size", dataset_size)
+    given: dict[str, Input] = {}
+    if problem is None:
+        if dataset_size is None:
+            raise ValueError("--problem or --dataset-size is wanted: neither was given")
+        if data is not None:
+            raise ValueError(f"{option('data')} {data}: needs --problem")
+        loaded = None
+        if dimension is not None:
+            given["dimension"] = Input(dimension)
+    else:
+        # What needs no data is refused before a data set is loaded.
+        known_size = dataset_size or batch_size
+        _resolve_run(known_size, batch_size, epochs, steps, sampling, relation)
+        loaded = load_problem(problem, data=data, dimension=dimension, quiet=quiet)
+        if dataset_size not in (None, loaded.dataset_size):
+            raise ValueError(
+                f"--dataset-size {dataset_size}: problem {problem!r} has {loaded.dataset_size} "
+                "records; leave it out"
+            )
+        dataset_size = loaded.dataset_size
+        given["problem"] = Input(loaded.name)
+        if data is not None:
+            given["data"] = Input(data)
+        given["dimension"] = Input(loaded.dimension, default=dimension is None)
+    return Setting(
+        problem=loaded,
+        dimension=dimension if loaded is None else loaded.dimension,
+        run=_resolve_run(dataset_size, batch_size, epochs, steps, sampling, relation),
+        delta=resolve_delta(delta, dataset_size),
+        given=given,
+    )
+
+
+def _resolve_run(
+    dataset_size: int,
+    batch_size: int,
+    epochs: int | None,
+    steps: int | None,
+    sampling: str,
+    relation: str | None,
+) -> RunInputs:
+    return resolve_run(
+        dataset_size=dataset_size,
+        batch_size=batch_size,
+        epochs=epochs,
+        steps=steps,
+        sampling=sampling,
+        relation=relation,
+    )

@@ -1,0 +1,206 @@
+"""`dp2theory plan`: noise multiplier, delay and advice for a privacy budget."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._inputs import option, positive
+from dp2theory.cli._output import Input, describe_inputs, emit, envelope
+from dp2theory.cli._progress import on_step, progress
+from dp2theory.cli._setting import Setting, resolve_setting
+
+RECORDS = 50  # points of the pilot's loss curve
+INTERRUPTED_FILE = "dp2theory-plan-interrupted.npz"
+ADVICE = {
+    "dp2": "use DP² (dp2)",
+    "marginal": "DP², but it is close (marginal)",
+    "dp-sgd": "use DP-SGD (dp-sgd)",
+    None: "none, no pilot was made",
+}
+
+
+def plan(
+    batch_size: Annotated[int, typer.Option(help="Expected batch size b.")],
+    epsilon: Annotated[float, typer.Option(help="The budget's ε, for the whole run.")],
+    problem: Annotated[
+        str | None,
+        typer.Option(help="A problem by name, e.g. text, hetM, movielens-small, digits."),
+    ] = None,
+    data: Annotated[str | None, typer.Option(help="Path of u.data, for movielens-100k.")] = None,
+    dataset_size: Annotated[
+        int | None, typer.Option(help="Number of records n, when there is no problem.")
+    ] = None,
+    dimension: Annotated[
+        int | None, typer.Option(help="Number of parameters d, when there is no problem.")
+    ] = None,
+    epochs: Annotated[
+        int | None, typer.Option(help="Passes over the data: floor(n/b) steps each.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option(help="Number of steps, instead of epochs.")] = None,
+    delta: Annotated[float | None, typer.Option(help="The budget's δ. [default: n^-1.1]")] = None,
+    sampling: Annotated[
+        str,
+        typer.Option(help="poisson, without-replacement, with-replacement or shuffled-epochs."),
+    ] = "poisson",
+    relation: Annotated[
+        str | None,
+        typer.Option(
+            help="add-or-remove-one, replace-one or replace-special."
+            " [default: add-or-remove-one for poisson]"
+        ),
+    ] = None,
+    clip_norm: Annotated[float | None, typer.Option(help="DP-SGD's clip norm C. [default: 1]")] = (
+        None
+    ),
+    learning_rate: Annotated[
+        float | None, typer.Option(help="DP-SGD's learning rate. [default: 1 / clip norm]")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Seed of the pilot.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Keep the pilot here (.npz), for `train --plan`.")
+    ] = None,
+    report: Annotated[Path | None, typer.Option(help="Write a page (.html) with pictures.")] = None,
+    no_pilot: Annotated[
+        bool, typer.Option("--no-pilot", help="Touch no data: noise and default delay only.")
+    ] = False,
+    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,
+) -> None:
+    """The delay for a privacy budget, or the advice not to precondition, with the reasons.
+
+    A pilot makes the first quarter of the run with DP-SGD and measures, on what it releases,
+    whether an average of gradients stands clear of its noise.
+    """
+    positive("epsilon", epsilon)
+    if seed < 0:
+        raise ValueError(f"--seed {seed}: must be an integer of at least 0")
+    for name, value in (("clip_norm", clip_norm), ("learning_rate", learning_rate)):
+        if value is not None:
+            positive(name, value)
+    setting = resolve_setting(
+        problem=problem,
+        data=data,
+        dataset_size=dataset_size,
+        dimension=dimension,
+        batch_size=batch_size,
+        epochs=epochs,
+        steps=steps,
+        delta=delta,
+        sampling=sampling,
+        relation=relation,
+        quiet=quiet,
+    )
+    _check_outputs(out, report, piloted=setting.problem is not None and not no_pilot)
+    made = _make(setting, epsilon, clip_norm, learning_rate, seed, no_pilot, out, quiet)
+    inputs = setting.inputs() | {
+        "epsilon": Input(epsilon),
+        "clip_norm": Input(made.clip_norm, default=clip_norm is None),
+        "learning_rate": Input(made.learning_rate, default=learning_rate is None),
+        "effective_step": Input(
+            made.clip_norm * made.learning_rate, True, "learning rate x clip norm"
+        ),
+        "seed": Input(seed),
+    }
+    result = made.to_json()
+    if out is not None and made.pilot is not None:
+        from dp2theory.planning.state import save_pilot
+
+        save_pilot(out, made.pilot)
+    if report is not None:
+        from dp2theory.report.html import write_plan_report
+
+        write_plan_report(report, envelope("plan", inputs, result))
+    emit(
+        "plan", inputs, result, json=json,
+        human=lambda: _print(result, inputs, out=out, report=report, quiet=quiet),
+    )  # fmt: skip
+
+
+def _check_outputs(out: Path | None, report: Path | None, *, piloted: bool) -> None:
+    # Found out now and not after the pilot has spent its privacy.
+    for name, path in (("out", out), ("report", report)):
+        if path is not None and not path.resolve().parent.is_dir():
+            raise ValueError(f"{option(name)} {path}: its folder does not exist")
+    if out is not None and not piloted:
+        raise ValueError(f"--out {out}: there is no pilot to keep without --problem, or with "
+                         "--no-pilot")  # fmt: skip
+
+
+def _make(
+    setting: Setting,
+    epsilon: float,
+    clip_norm: float | None,
+    learning_rate: float | None,
+    seed: int,
+    no_pilot: bool,
+    out: Path | None,
+    quiet: bool,
+) -> Any:
+    from dp2theory.planning.pilot import InterruptedPilot
+    from dp2theory.planning.plan import make_plan
+
+    budget = setting.budget(epsilon)
+    try:
+        with progress("pilot", budget.pilot_steps, quiet=quiet) as advance:
+            return make_plan(
+                budget,
+                None if no_pilot else setting.problem,
+                dimension=setting.dimension,
+                clip_norm=clip_norm,
+                learning_rate=learning_rate,
+                seed=seed,
+                record_every=max(1, budget.pilot_steps // RECORDS),
+                on_step=on_step(advance),
+            )
+    except InterruptedPilot as stop:
+        from dp2theory.planning.state import save_pilot
+
+        path = out or Path(INTERRUPTED_FILE)
+        save_pilot(path, stop.partial)
+        fail(
+            f"interrupted after {stop.partial.steps} of {budget.pilot_steps} pilot steps; what "
+            f"they released is owed and is kept in {path} (train --discarded-pilot {path})",
+            ExitCode.INTERRUPTED,
+        )
+
+
+def _print(
+    result: dict[str, Any],
+    inputs: dict[str, Any],
+    *,
+    out: Path | None,
+    report: Path | None,
+    quiet: bool,
+) -> None:
+    advice, delay = result["advice"], result["delay"]
+    if quiet:
+        words = [advice or "no-advice"]
+        words += [] if delay["recommended"] is None else [str(delay["recommended"])]
+        print(" ".join(words))
+        return
+    from dp2theory.report.tables import SNR_HEADER, snr_rows, text_table
+
+    print(f"advice: {ADVICE[advice]}")
+    print(f"  because {result['reason']}")
+    print(f"noise multiplier = {result['noise_multiplier']!r}")
+    epsilon, spent = result["epsilon"], result["pilot"]["epsilon_spent"]
+    print(f"epsilon in [{epsilon['lower']!r}, {epsilon['upper']!r}] for {result['steps']} steps")
+    recommended = "none" if delay["recommended"] is None else f"s = {delay['recommended']}"
+    print(f"delay: {recommended} (default T // 40 = {delay['default']})")
+    if result["pilot"]["steps"]:
+        print(
+            f"pilot: {result['pilot']['steps']} steps, which alone spent epsilon <= "
+            f"{spent['upper']!r}"
+        )
+        print("signal to noise of averaged released gradients:")
+        table = text_table(SNR_HEADER, snr_rows(result))
+        print("\n".join("  " + line for line in table.splitlines()))
+    print(f"for\n{describe_inputs(inputs)}")
+    for note in result["notes"]:
+        print(f"note: {note}")
+    if out is not None:
+        print(f"pilot kept in {out}; go on with: dp2theory train --plan {out}")
+    if report is not None:
+        print(f"report: {report}")

@@ -1,0 +1,121 @@
+"""Tables, as text for a terminal and as HTML for a page."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def number(value: Any, digits: int = 4) -> str:
+    """A short form for people; exact values are in the JSON output."""
+    if value is None:
+        return "–"
+    if isinstance(value, bool | str):
+        return str(value)
+    if isinstance(value, int):
+        return f"{value:,}" if abs(value) >= 10_000 else str(value)
+    return f"{value:.{digits}g}"
+
+
+def interval(bracket: Mapping[str, Any] | None, digits: int = 4) -> str:
+    """``[lower, upper]``; a dash where there is none."""
+    if bracket is None:
+        return "–"
+    return f"[{number(bracket['lower'], digits)}, {number(bracket['upper'], digits)}]"
+
+
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Columns in line: the first to the left, the others to the right."""
+    cells = [list(header), *(list(row) for row in rows)]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+
+    def line(row: Sequence[str]) -> str:
+        first = row[0].ljust(widths[0])
+        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
+        return "  ".join([first, *rest]).rstrip()
+
+    return "\n".join(
+        [line(cells[0]), line(["-" * width for width in widths]), *map(line, cells[1:])]
+    )
+
+
+def html_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str | None = None
+) -> str:
+    """A table element; every cell is escaped."""
+    parts = ["<div class='scroll'><table>"]
+    if caption is not None:
+        parts.append(f"<caption>{html.escape(caption)}</caption>")
+    head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in header)
+    parts.append(f"<thead><tr>{head}</tr></thead><tbody>")
+    for row in rows:
+        first = f"<th scope='row'>{html.escape(row[0])}</th>"
+        rest = "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        parts.append(f"<tr>{first}{rest}</tr>")
+    parts.append("</tbody></table></div>")
+    return "".join(parts)
+
+
+def input_rows(inputs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
+    """Rows name, value, unit, origin from the ``inputs`` of the JSON output."""
+    return [
+        [
+            name.replace("_", " "),
+            number(entry["value"], 6),
+            "" if entry["unit"] in ("1", "name") else str(entry["unit"]),
+            "default or derived" if entry["default"] else "given",
+        ]
+        for name, entry in inputs.items()
+    ]
+
+
+def snr_rows(plan: Mapping[str, Any]) -> list[list[str]]:
+    """Rows of the signal-to-noise table of a plan."""
+    return [
+        [
+            number(block["length"]),
+            number(block["blocks"]),
+            number(block["signal"], 3),
+            number(block["noise"], 3),
+            number(block["value"], 3),
+            number(block["drift"], 3),
+        ]
+        for block in plan["snr"]["blocks"]
+    ]
+
+
+SNR_HEADER = (
+    "block length m [steps]",
+    "blocks",
+    "signal S(m)",
+    "noise N(m)",
+    "S / N",
+    "drift",
+)
+
+
+def run_rows(arms: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[list[str]]:
+    """Rows method, seeds, mean final train loss, other mean figures."""
+    rows = []
+    for arm in arms:
+        others = {
+            name: value
+            for name, value in (arm["mean_metrics"] or {}).items()
+            if name != "train_loss"
+        }
+        rows.append(
+            [
+                str(arm.get("label") or names.get(arm["method"], arm["method"])),
+                number(sum(1 for run in arm["runs"] if run["completed"])),
+                number(arm["mean_train_loss"]),
+                ", ".join(
+                    f"{name.replace('_', ' ')} {number(value)}" for name, value in others.items()
+                )
+                or "–",
+            ]
+        )
+    return rows
+
+
+RUN_HEADER = ("method", "seeds", "mean final train loss", "other means")
