@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -14,6 +14,9 @@ from dp2theory.problems.protocol import Array, IndexArray
 from dp2theory.problems.validation import whole_number
 
 _TRAIN_SHARE = 0.8
+_LARGEST_RATING = 5.0
+# Eighteen digits at most: what is longer would not fit an index.
+_LINE = re.compile(r"(\d{1,18})\t(\d{1,18})\t(\d(?:\.\d+)?)\t(\d{1,18})", re.ASCII)
 
 
 def movielens_small(*, factors: int = 8, seed: int = 0) -> MatrixFactorization:
@@ -66,8 +69,11 @@ def movielens_100k(*, path: str, factors: int = 8, seed: int = 0) -> MatrixFacto
     file = Path(path)
     if not file.is_file():
         raise ValueError(f"path={str(path)!r} must be an existing file, the u.data of the set")
-    with file.open(encoding="latin-1", newline="\n") as lines:
-        users, items, values = read_ratings(lines, str(path))
+    try:
+        with file.open(encoding="latin-1", newline="\n") as lines:
+            users, items, values = read_ratings(lines, str(path))
+    except OSError as error:
+        raise ValueError(f"path={str(path)!r} cannot be read: {error.strerror}") from None
     return _factorization("movielens-100k", users, items, values, factors, seed)
 
 
@@ -91,20 +97,15 @@ def read_ratings(lines: Iterable[str], source: str) -> tuple[IndexArray, IndexAr
 
 
 def _parse(line: str, number: int, source: str) -> tuple[int, int, float]:
-    fields = line.rstrip("\r\n").split("\t")
-    try:
-        if len(fields) != 4:
-            raise ValueError
-        user, item, value = int(fields[0]), int(fields[1]), float(fields[2])
-        int(fields[3])
-        if user < 1 or item < 1 or not (math.isfinite(value) and 0 <= value <= 5):
-            raise ValueError
-    except ValueError:
-        raise ValueError(
-            f"path={source!r}, line {number}: {line.rstrip()[:60]!r} must be "
-            "user<TAB>item<TAB>rating<TAB>timestamp, with ids >= 1 and a rating in [0, 5]"
-        ) from None
-    return user, item, value
+    match = _LINE.fullmatch(line.rstrip("\r\n"))
+    if match:
+        user, item, value = int(match[1]), int(match[2]), float(match[3])
+        if user >= 1 and item >= 1 and value <= _LARGEST_RATING:
+            return user, item, value
+    raise ValueError(
+        f"path={source!r}, line {number}: {line.rstrip()[:60]!r} must be "
+        "user<TAB>item<TAB>rating<TAB>timestamp, with ids >= 1 and a rating in [0, 5]"
+    )
 
 
 def _factorization(

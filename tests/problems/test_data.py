@@ -138,6 +138,10 @@ def test_u_data(tmp_path: Path) -> None:
         "1\t2\tnan\t4",
         "1\t2\t7\t4",
         "1\t2\t3\tlater",
+        "1\t2\t-1\t4",
+        "1_0\t2\t3\t4",
+        " 1\t2\t3\t4",
+        "9999999999999999999999\t2\t3\t4",
         "",
     ],
 )
