@@ -89,6 +89,12 @@ def run(
         On KeyboardInterrupt inside the loop, with the partial result.
     DivergedRun
         When a released gradient is not finite, with the partial result.
+
+    Notes
+    -----
+    A private step costs the d normals of its noise, which nothing here avoids, the entries of
+    the batch, and a few passes over d coordinates; ``benchmarks/optimizer_step.py`` measures
+    how much that is in units of the normals. Recording losses costs a pass over the data each.
     """
     sampler = make_sampler(sampling, problem.dataset_size)
     steps = whole_number("steps", steps, minimum=0)
