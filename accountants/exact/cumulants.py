@@ -80,7 +80,7 @@ def output_range(pair: SampledGaussianPair, top_tilt: float) -> tuple[float, flo
 def trapezoid_step(sigma: float) -> float:
     """Step in u at which the strip of width pi*sigma leaves about exp(-38) of error."""
     d = math.pi * sigma
-    return min(0.34, 0.88 * 2 * math.pi * d / (38 + d * d / 2))
+    return min(0.3, 0.8 * 2 * math.pi * d / (38 + d * d / 2))
 
 
 @dataclass

@@ -23,10 +23,10 @@ from accountants.exact.tilts import TiltTable, locate
 Array = NDArray[np.float64]
 Attempts = tuple[tuple[int, float], ...]
 
-AIMED_ERROR = 3e-10  # relative error of δ at which no further method is tried
+AIMED_ERROR = 1e-10  # relative error of δ at which no further method is tried
 STATED_ERROR = 1e-6  # relative error of δ above which the engine refuses
-_QUICK = ((0, 1.0), (1, 0.8), (0, 0.5), (1, 0.5))  # (placement, refinement of the step in u)
-_SLOW = ((0, 0.25), (1, 0.5), (1, 0.25), (1, 0.12))
+_QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
+_SLOW = ((0, 0.12), (1, 0.12), (0, 0.06))
 _QUICK_WORK = 4_000_000
 
 

@@ -1,0 +1,256 @@
+"""Monotone solves that end on the private side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import dp_accounting
+from dp_accounting.privacy_accountant import NeighboringRelation
+from scipy import optimize
+
+from accountants import validation
+from accountants.bracket import Bracket
+from accountants.errors import AccuracyError, InfeasibleBudgetError
+from accountants.exact.accountant import ExactAccountant
+from accountants.profiles import log_gaussian_delta
+from accountants.walk import SampledGaussian, UnsupportedLeaf, leaves
+
+_SMALLEST, _LARGEST = 1e-3, 1e9
+_TOLERANCE = 1e-9
+_AIM = 0.4e-9  # the solve aims this far inside the budget, relative to ε
+_EVALUATIONS = 80
+
+MakeEvent = Callable[[float], dp_accounting.DpEvent]
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A noise multiplier and what it costs.
+
+    Attributes
+    ----------
+    noise_multiplier : float
+        Noise std on the summed gradient divided by the clip norm.
+    epsilon : Bracket
+        ε at the target δ; its upper end is at most the target.
+    """
+
+    noise_multiplier: float
+    epsilon: Bracket
+
+
+def calibrate_noise_multiplier(
+    make_event: MakeEvent,
+    *,
+    target_epsilon: float,
+    target_delta: float,
+    neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
+    direction: str = "both",
+) -> Calibration:
+    """Smallest noise multiplier whose run meets a budget, to a relative 1e-9 in ε.
+
+    Parameters
+    ----------
+    make_event : callable
+        From a noise multiplier to the event of the whole run; its cost must fall as the
+        multiplier grows.
+    target_epsilon : float
+        ε in (0, inf).
+    target_delta : float
+        δ in (0, 1).
+    neighboring_relation : NeighboringRelation
+    direction : {"both", "remove", "add"}
+
+    Returns
+    -------
+    Calibration
+        With ``epsilon.upper`` in ``(target_epsilon * (1 - 1e-9), target_epsilon]``.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+    InfeasibleBudgetError
+        If no noise multiplier between 1e-3 and 1e9 meets the budget, or if every one does.
+    UnsupportedEventError
+        If the run has an event without a theorem.
+    AccuracyError
+        If the accountant cannot keep its stated error near the solution.
+
+    Examples
+    --------
+    >>> from accountants.events import dp_sgd_event
+    >>> from accountants.sampling import Poisson
+    >>> run = lambda s: dp_sgd_event(sampling=Poisson(0.01), noise_multiplier=s, steps=1000)
+    >>> found = calibrate_noise_multiplier(run, target_epsilon=2.0, target_delta=1e-6)
+    >>> round(found.noise_multiplier, 6), found.epsilon.upper <= 2.0
+    (1.029795, True)
+    """
+    epsilon = validation.target_epsilon(target_epsilon, open_ends=True)
+    delta = validation.target_delta(target_delta, open_ends=True)
+
+    def accountant(noise_multiplier: float) -> ExactAccountant:
+        fresh = ExactAccountant(neighboring_relation, direction)
+        return fresh.compose(make_event(noise_multiplier))
+
+    def excess(x: float) -> float:
+        value = accountant(math.exp(x)).log_delta_bracket(epsilon).upper
+        return max(value, -1e6) - math.log(delta)
+
+    start = _first_guess(make_event, neighboring_relation, epsilon, delta)
+    budget = f"epsilon={epsilon!r} at delta={delta!r}"
+    x, slope = _solve_delta(excess, start, budget)
+    return _polish(accountant, x, slope, epsilon, delta)
+
+
+def _first_guess(
+    make_event: MakeEvent, relation: NeighboringRelation, epsilon: float, delta: float
+) -> float:
+    """log of a noise multiplier at which loss variances match those of a Gaussian release."""
+    log_delta = math.log(delta)
+
+    def gaussian_excess(log_gap: float) -> float:
+        return max(float(log_gaussian_delta(epsilon, math.exp(log_gap))), -1e9) - log_delta
+
+    try:
+        gap = math.exp(optimize.brentq(gaussian_excess, -40, 40, xtol=1e-3))
+    except ValueError:
+        return 0.0
+    try:
+        found = list(leaves(make_event(1.0), 1, relation))
+    except UnsupportedLeaf:
+        return 0.0  # the accountant will say why
+    shift = 4.0 if relation is NeighboringRelation.REPLACE_ONE else 1.0
+
+    def variance_excess(x: float) -> float:
+        total = 0.0
+        for leaf, count in found:
+            if isinstance(leaf, SampledGaussian):
+                square = min(shift * math.exp(-2 * x), 500.0)
+                q = leaf.sampling_probability
+                full = count * q * q * math.expm1(square)
+                # A sampled loss exceeds log(q) plus a Gaussian loss only by little.
+                total += min(full, count * q * square * (1 + square)) if q < 1 else count * square
+        return math.log(total + 1e-300) - 2 * math.log(gap)
+
+    try:
+        return float(optimize.brentq(variance_excess, -3.0, 18.0, xtol=1e-3))
+    except ValueError:
+        return 0.0
+
+
+def _solve_delta(
+    excess: Callable[[float], float], start: float, budget: str
+) -> tuple[float, float]:
+    """x with log δ within 1e-5 of its target, and the slope there: safeguarded secant."""
+    low, high = math.log(_SMALLEST), math.log(_LARGEST)
+    known: dict[float, float] = {}
+    left = right = None
+    x = min(max(start, low), high)
+    pace = 0.08
+    failure: AccuracyError | None = None
+    for _ in range(_EVALUATIONS):
+        try:
+            value = known[x] = excess(x)
+        except AccuracyError as error:
+            failure = error
+            if x >= high:
+                raise
+            x = min(high, x + 0.02 if right is None else 0.5 * (x + right))
+            continue
+        if value > 0:
+            left = x
+        else:
+            right = x
+        if abs(value) < 1e-5 and len(known) > 1:
+            return x, _slope(known, x)
+        if left is None:
+            if x <= low:
+                raise InfeasibleBudgetError(
+                    f"{budget}: met by every noise multiplier down to {_SMALLEST:g}; "
+                    "there is nothing to calibrate",
+                    nearest=f"noise_multiplier={_SMALLEST:g}",
+                )
+        elif right is None and x >= high:
+            raise InfeasibleBudgetError(
+                f"{budget}: not met by any noise multiplier up to {_LARGEST:g}",
+                nearest="a larger epsilon or delta, or fewer steps",
+            )
+        x = _next(known, x, left, right, pace)
+        x = min(max(x, low), high)
+        pace *= 2 if left is None or right is None else 1
+        if left is not None and right is not None and right - left < 1e-14 * max(1.0, abs(x)):
+            return right, _slope(known, right)
+    raise failure or AccuracyError(f"{budget}: the calibration did not converge")
+
+
+def _slope(known: dict[float, float], x: float) -> float:
+    other = min((y for y in known if y != x), key=lambda y: abs(y - x))
+    return (known[other] - known[x]) / (other - x)
+
+
+def _next(
+    known: dict[float, float],
+    x: float,
+    left: float | None,
+    right: float | None,
+    pace: float,
+) -> float:
+    """Secant step kept inside the bracket, or a growing step where there is none yet."""
+    guess = math.nan
+    if len(known) > 1:
+        slope = _slope(known, x)
+        if slope < 0:
+            guess = x - known[x] / slope
+    if left is not None and right is not None:
+        inside = left < guess < right
+        return guess if inside else 0.5 * (left + right)
+    stride = pace if known[x] > 0 else -pace
+    if math.isfinite(guess) and (guess - x) * stride > 0 and abs(guess - x) < 4 * pace:
+        return guess + 0.02 * (guess - x)
+    return x + stride
+
+
+def _polish(
+    accountant: Callable[[float], ExactAccountant],
+    x: float,
+    log_delta_slope: float,
+    epsilon: float,
+    delta: float,
+) -> Calibration:
+    """Move from a nearly solved x until the upper end of ε lies just inside the budget."""
+    low, high = -math.inf, math.inf  # low: too little noise
+    previous: tuple[float, float] | None = None
+    slope = -1.5 if log_delta_slope >= 0 else math.nan  # d log ε / dx, first step below
+    best: Calibration | None = None
+    for _ in range(_EVALUATIONS):
+        sigma = math.exp(x)
+        bracket = accountant(sigma).epsilon_bracket(delta)
+        gap = bracket.upper / epsilon - 1
+        if gap <= 0 and (best is None or sigma < best.noise_multiplier):
+            best = Calibration(sigma, bracket)
+        if -_TOLERANCE < gap <= 0:
+            return Calibration(sigma, bracket)
+        if gap > 0:
+            low = max(low, x)
+        else:
+            high = min(high, x)
+        if previous is not None and previous[0] != x:
+            slope = (gap - previous[1]) / (x - previous[0])
+        elif math.isnan(slope):
+            slope = -1.5
+        previous = (x, gap)
+        target = x - (gap + _AIM) / slope if slope < 0 else math.nan
+        if not low < target < high:
+            target = 0.5 * (low + high) if math.isfinite(low + high) else x + math.copysign(
+                1e-5, gap
+            )
+        if target == x or (math.isfinite(low + high) and math.nextafter(low, high) >= high):
+            break
+        x = target
+    if best is not None:
+        # Neighbouring floats straddle the tolerance: the private one is still the answer.
+        return best
+    raise AccuracyError("no noise multiplier near the solution lies inside the budget")
