@@ -3,10 +3,11 @@
 import math
 import re
 import shlex
+from functools import cache
 
 import pytest
 
-from dp2theory.cli.app import main
+from dp2theory.cli.app import COMMANDS, main
 from tests.repo.project import ROOT, project_files
 
 README = ROOT / "README.md"
@@ -60,6 +61,30 @@ def test_quick_commands_of_the_readme_run(capsys):
     for number in commands:
         assert main(shlex.split(lines[number].removeprefix("$ dp2theory "))) == 0
         assert same_answer(capsys.readouterr().out.splitlines()[0], lines[number + 1])
+
+
+def unknown_options(text: str, help_of) -> list[str]:
+    """Options in the shell blocks of a document that the named command does not have."""
+    unknown = []
+    for block in [*blocks(text, "sh"), *blocks(text, "console")]:
+        for line in block.replace("\\\n", " ").splitlines():
+            words = line.removeprefix("$ ").split()
+            if words[:1] == ["dp2theory"] and len(words) > 1 and words[1] in COMMANDS:
+                known = set(re.findall(r"--[a-z0-9-]+", help_of(words[1])))
+                unknown += [word for word in words if word.startswith("--") and word not in known]
+    return unknown
+
+
+def test_options_in_documents_exist(capsys):
+    @cache
+    def help_of(command: str) -> str:
+        assert main([command, "--help"]) == 0
+        return capsys.readouterr().out
+
+    broken = "```sh\ndp2theory account --steps 3 \\\n  --stepz 4\n```\n"
+    assert unknown_options(broken, help_of) == ["--stepz"]
+    found = {path.name: unknown_options(path.read_text(), help_of) for path in DOCUMENTS}
+    assert {name: options for name, options in found.items() if options} == {}
 
 
 def test_the_link_check_bites(tmp_path):
