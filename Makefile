@@ -45,7 +45,7 @@ $(READY): pyproject.toml
 	  rm -rf "$(VENV)"; \
 	  "$$python" -m venv "$(VENV)"; \
 	fi
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
+	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	@rm -f "$(MAKING)"
 	@touch $@
 
