@@ -86,7 +86,7 @@ def calibrate_noise_multiplier(
     >>> run = lambda s: dp_sgd_event(sampling=Poisson(0.01), noise_multiplier=s, steps=1000)
     >>> found = calibrate_noise_multiplier(run, target_epsilon=2.0, target_delta=1e-6)
     >>> round(found.noise_multiplier, 6), found.epsilon.upper <= 2.0
-    (1.029795, True)
+    (1.029021, True)
     """
     epsilon = validation.target_epsilon(target_epsilon, open_ends=True)
     delta = validation.target_delta(target_delta, open_ends=True)
@@ -99,8 +99,10 @@ def calibrate_noise_multiplier(
         value = accountant(math.exp(x)).log_delta_bracket(epsilon).upper
         return max(value, -1e6) - math.log(delta)
 
-    start = _first_guess(make_event, neighboring_relation, epsilon, delta)
     budget = f"epsilon={epsilon!r} at delta={delta!r}"
+    if accountant(_SMALLEST).hit_probability_bound < delta:
+        raise _nothing_to_calibrate(budget)
+    start = _first_guess(make_event, neighboring_relation, epsilon, delta)
     x, slope = _solve_delta(excess, start, budget)
     return _polish(accountant, x, slope, epsilon, delta)
 
@@ -168,11 +170,7 @@ def _solve_delta(
             return x, _slope(known, x)
         if left is None:
             if x <= low:
-                raise InfeasibleBudgetError(
-                    f"{budget}: met by every noise multiplier down to {_SMALLEST:g}; "
-                    "there is nothing to calibrate",
-                    nearest=f"noise_multiplier={_SMALLEST:g}",
-                )
+                raise _nothing_to_calibrate(budget)
         elif right is None and x >= high:
             raise InfeasibleBudgetError(
                 f"{budget}: not met by any noise multiplier up to {_LARGEST:g}",
@@ -184,6 +182,14 @@ def _solve_delta(
         if left is not None and right is not None and right - left < 1e-14 * max(1.0, abs(x)):
             return right, _slope(known, right)
     raise failure or AccuracyError(f"{budget}: the calibration did not converge")
+
+
+def _nothing_to_calibrate(budget: str) -> InfeasibleBudgetError:
+    return InfeasibleBudgetError(
+        f"{budget}: met by every noise multiplier down to {_SMALLEST:g}; there is nothing to "
+        "calibrate",
+        nearest=f"noise_multiplier={_SMALLEST:g}",
+    )
 
 
 def _slope(known: dict[float, float], x: float) -> float:

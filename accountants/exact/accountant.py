@@ -157,6 +157,14 @@ class ExactAccountant(PrivacyAccountant):
             answer = engine.larger_epsilon(run, delta, answer)
         return answer
 
+    @property
+    def hit_probability_bound(self) -> float:
+        """Chance that a record is ever used: an upper bound on δ at every ε, for any noise."""
+        if self._non_private:
+            return 1.0
+        runs = (engine.Run.of(self._counts, d, self._rule.shift) for d in self._directions)
+        return max(math.exp(run.log_hit_probability) for run in runs)
+
     def log_delta_bracket(self, target_epsilon: float) -> Bracket:
         """Natural logarithm of ``delta_bracket``, for δ below the range of floats."""
         epsilon = validation.target_epsilon(target_epsilon)

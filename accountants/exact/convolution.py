@@ -141,9 +141,7 @@ def _one_sided(pair: SampledGaussianPair, u: Array) -> tuple[Array, object]:
         return np.logaddexp(0.0, log_odds + gap * (at - 0.5 * gap))
 
     def log_density(x: Array) -> Array:
-        log_expm1 = np.where(x > 1, x + np.log1p(-np.exp(-np.maximum(x, 1e-300))), 0.0)
-        small = x <= 1
-        log_expm1[small] = np.log(np.expm1(x[small]))
+        log_expm1 = np.log(-np.expm1(-x)) + x
         at = (log_expm1 - log_odds) / gap + 0.5 * gap
         # du/dx = sigma e^x/(e^x - 1)
         slope = x - log_expm1 - math.log(gap)
@@ -191,7 +189,8 @@ def _gaussian(gap_squared: float, sign: float, floor: float) -> Law:
 
 def log_delta_bracket(composition: Composition, epsilon: float, guess: float) -> Bracket:
     """log δ(ε) with its bar; ``guess`` is an upper estimate of log δ to start from."""
-    target = guess
+    # A saddle estimate may exceed δ by many nats where the loss has two scales.
+    target = guess - 25.0
     for _ in range(4):
         law = loss_law(composition, target)
         value, _ = law.log_delta(epsilon)

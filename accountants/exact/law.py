@@ -74,10 +74,16 @@ class Law:
 def _clenshaw(coefficients: Array, x: Array) -> Array:
     """Chebyshev series with coefficients of shape (k, d) at points of shape (k, m)."""
     twice = 2 * x
-    one = np.zeros_like(x)
+    top = coefficients.shape[1] - 1
+    one = np.empty_like(x)
+    one[:] = coefficients[:, top, None]
     two = np.zeros_like(x)
-    for j in range(coefficients.shape[1] - 1, 0, -1):
-        one, two = coefficients[:, j, None] + twice * one - two, one
+    spare = np.empty_like(x)
+    for j in range(top - 1, 0, -1):
+        np.multiply(twice, one, out=spare)
+        spare -= two
+        spare += coefficients[:, j, None]
+        one, two, spare = spare, one, two
     return coefficients[:, 0, None] + x * one - two
 
 
@@ -214,7 +220,8 @@ def _half(primary: Law, other: Law, x: Array) -> Array:
     s is a node, so that densities which vary on a tiny scale near 0 are met exactly.
     """
     result = np.empty_like(x)
-    rows = max(1, 400_000 // (primary.panels + other.panels))
+    # Blocks small enough to stay in cache: several times faster than one large block.
+    rows = max(1, 16_000 // (primary.panels + other.panels))
     for start in range(0, x.size, rows):
         block = slice(start, start + rows)
         result[block] = _half_block(primary, other, x[block])

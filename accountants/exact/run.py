@@ -63,6 +63,17 @@ class Run:
         return Run(composition, loss)
 
     @property
+    def log_hit_probability(self) -> float:
+        """log of the chance that the record is ever sampled, which bounds log δ(ε), ε >= 0.
+
+        Whatever the noise: where the record is never drawn both data sets give the same law.
+        """
+        if self.composition.gap_squared > 0:
+            return 0.0
+        never = math.fsum(n * math.log1p(-p.q) for p, n in self.composition.pairs)
+        return math.log(-math.expm1(never)) if never < 0 else -math.inf
+
+    @property
     def closed_form(self) -> single.LogDelta | None:
         """log δ as a function of ε where a closed form exists."""
         pairs = self.composition.pairs
@@ -79,6 +90,8 @@ def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
         loss = Bracket(run.largest_loss, run.largest_loss)
         return floor.hull_of_maximum(loss)
     log_delta = math.log(delta)
+    if log_delta >= run.log_hit_probability + 1e-12:
+        return floor.hull_of_maximum(Bracket(0.0, 0.0))
     closed_form = run.closed_form
     if closed_form is not None:
         return floor.hull_of_maximum(single.epsilon_bracket(closed_form, log_delta))
