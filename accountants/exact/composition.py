@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountants.exact.cumulants import PairMoments
+from accountants.exact.cumulants import MomentTable
 from accountants.exact.tilts import TiltTable
 from accountants.pairs import SampledGaussianPair
 
@@ -52,13 +52,12 @@ class Composition:
         psi = 0.5 * self.gap_squared * c * (c + 1)
         slope = self.gap_squared * (c + 0.5)
         curvature = np.full_like(c, self.gap_squared)
+        tables = []
         for pair, count in self.pairs:
-            value, first, second = self.moments(pair, float(c[-1]), 1.0).table(c)
+            moments = MomentTable(pair, float(c[-1]))
+            tables.append(moments)
+            value, first, second = moments.at(c)
             psi += count * value
             slope += count * first
             curvature += count * second
-        return TiltTable(c, psi, slope, curvature)
-
-    def moments(self, pair: SampledGaussianPair, top_tilt: float, refine: float) -> PairMoments:
-        """Moment sums of one pair on a grid that covers tilts up to ``top_tilt``."""
-        return PairMoments(pair, top_tilt, refine)
+        return TiltTable(c, psi, slope, curvature, tuple(tables))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
 from accountants.exact.composition import Composition
-from accountants.exact.cumulants import ROUND, centred_characteristic
+from accountants.exact.cumulants import ROUND, TiltedPair, centred_characteristic
 from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
@@ -29,6 +29,7 @@ ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
 _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
 WORK_LIMIT = 30_000_000  # nodes in t times nodes in u
 _ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
+_PICKS = np.linspace(0, 1, 6)
 _PROBES = 1.35 ** np.arange(0, 9)
 
 
@@ -137,44 +138,38 @@ class Contour:
         self._table = table
         self.tilt, self.period = placement.tilt, placement.period
         self._step = 2 * math.pi / self.period
-        self._grids = [
-            (composition.moments(pair, self.tilt, refine), count)
-            for pair, count in composition.pairs
+        self._tilted = [
+            (TiltedPair.of(pair, self.tilt, *moments.range_at(self.tilt), refine), count)
+            for (pair, count), moments in zip(composition.pairs, table.moments, strict=True)
         ]
         self._measure()
         self._sum_characteristic(log_delta, epsilon, work_limit)
-        self._estimate_errors()
+        self._estimate_quadrature()
 
     def _measure(self) -> None:
         c = self.tilt
         gap_squared = self._composition.gap_squared
         self.psi = 0.5 * gap_squared * c * (c + 1)
         self.mean = gap_squared * (c + 0.5)
-        self.psi_bar = ROUND * abs(self.psi)
-        self.mean_bar = ROUND * self.mean
+        self._psi_bar = ROUND * abs(self.psi)
+        self._mean_bar = ROUND * self.mean
         variance = gap_squared
-        self._tilted = []
-        for grid, count in self._grids:
-            log_moment, bar = grid.log_moment(c)
-            weight = grid.weights(c, log_moment)
-            loss = grid.nodes.loss
-            mean = float(weight @ loss)
-            centred = loss - mean
-            spread = math.sqrt(float(weight @ (centred * centred)))
-            self._tilted.append((log_moment, weight, centred, mean, spread))
-            self.psi += count * log_moment
-            self.psi_bar += count * (bar + ROUND * abs(log_moment))
-            self.mean += count * mean
-            self.mean_bar += 4 * ROUND * count * (abs(mean) + spread)
-            variance += count * spread**2
+        for pair, count in self._tilted:
+            self.psi += count * pair.log_moment
+            self._psi_bar += count * (
+                pair.rounding + pair.quadrature + ROUND * abs(pair.log_moment)
+            )
+            self.mean += count * pair.mean
+            self._mean_bar += 4 * ROUND * count * (abs(pair.mean) + pair.spread)
+            variance += count * pair.spread**2
         self._deviation = math.sqrt(variance)
 
     def _log_power(self, t: Array) -> tuple[Array, Array]:
         """log |M(c+it)/M(c)| and its phase beyond the mean, both times the counts."""
         modulus = -0.5 * self._composition.gap_squared * t * t
         phase = np.zeros_like(t)
-        for (_, count), (_, weight, centred, _, _) in zip(self._grids, self._tilted, strict=True):
-            real, imaginary = centred_characteristic(weight, centred, t)
+        for pair, count in self._tilted:
+            real, imaginary = centred_characteristic(pair.weight, pair.centred, t)
             with np.errstate(divide="ignore"):
                 modulus = modulus + 0.5 * count * np.log1p(
                     np.maximum(2 * real + real * real + imaginary * imaginary, -1.0)
@@ -187,7 +182,7 @@ class Contour:
         return modulus - 0.5 * np.log((t * t + c * c) * (t * t + (1 + c) ** 2))
 
     def _sum_characteristic(self, log_delta: float, epsilon: float, work_limit: int) -> None:
-        size = sum(weight.size for _, weight, _, _, _ in self._tilted) or 1
+        size = sum(pair.weight.size for pair, _ in self._tilted) or 1
         floor = log_delta - (self.psi - self.tilt * epsilon) - _CUT_NATS
         start = 6 / self._deviation
         log_scale = math.log(self._step / math.pi)
@@ -230,35 +225,26 @@ class Contour:
         rest = math.exp(float(modulus[-4:].max())) / points[-1]
         return (float(pieces.sum()) + rest) / math.pi
 
-    def _estimate_errors(self) -> None:
-        """Quadrature error of M at sampled t, by summing over shifted nodes."""
+    def _estimate_quadrature(self) -> None:
+        """Error of each node from the quadrature of M and from rounding, relative."""
         t = self._t
-        picks = np.unique(np.geomspace(1, t.size, 6).astype(int) - 1)
+        picks = np.unique(np.exp(math.log(t.size) * _PICKS).astype(np.intp) - 1)
+        some = t[picks]
         error = np.zeros(picks.size)
-        at_zero = 0.0
-        for (grid, count), (log_moment, _, _, mean, _) in zip(
-            self._grids, self._tilted, strict=True
-        ):
-            other = grid.shifted()
-            shifted_moment, _ = grid.log_moment(self.tilt, other)
-            at_zero += count * abs(shifted_moment - log_moment)
-            weight = grid.weights(self.tilt, log_moment, other)
-            real, imaginary = centred_characteristic(weight, other.loss - mean, t[picks])
-            own = self._own(grid, picks)
-            gap = np.hypot(real - own[0], imaginary - own[1])
+        rounding = np.zeros_like(t)
+        for pair, count in self._tilted:
+            own = centred_characteristic(pair.weight, pair.centred, some)
+            other = centred_characteristic(pair.shifted_weight, pair.shifted_centred, some)
+            gap = np.hypot(own[0] - other[0], own[1] - other[1])
             error += count * gap / np.maximum(np.hypot(1 + own[0], own[1]), 1e-300)
-        # The sum over both node sets would be far better than either: half the gap is
-        # already an over-estimate of its error, the whole gap bounds that of this one.
-        self._quadrature = np.interp(t, t[picks], error)
-        self._psi_quadrature = at_zero
-
-    def _own(self, grid: object, picks: NDArray[np.intp]) -> tuple[Array, Array]:
-        for (candidate, _), (_, weight, centred, _, _) in zip(
-            self._grids, self._tilted, strict=True
-        ):
-            if candidate is grid:
-                return centred_characteristic(weight, centred, self._t[picks])
-        raise AssertionError("grid of another contour")
+            rounding += (4 * ROUND * count) * np.minimum(2.0, t * pair.spread)
+        # The two node sets together would be far better than either, so that their whole
+        # difference bounds the error of one.
+        self._relative = rounding + np.interp(t, some, error) + ROUND * np.abs(self._phase)
+        self._size = np.abs(self._factor)
+        self._size_sum = float(self._size.sum())
+        self._size_moment = float(self._size @ t)
+        self._size_error = float(self._size @ self._relative)
 
     def images(self, epsilon: float) -> float:
         """log of a proved bound on what the images add to the sum at ``epsilon``."""
@@ -289,13 +275,11 @@ class Contour:
     def evaluate(self, epsilon: float) -> DeltaValue:
         """log δ at ``epsilon`` with its whole error bar."""
         log_scale, total, slope = self.raw(epsilon)
-        size = np.abs(self._factor)
-        reach = self._t * (self.mean_bar + ROUND * (abs(epsilon) + abs(self.mean)))
-        rounding = 8 * ROUND + reach + ROUND * np.abs(self._phase) + self._rounding()
-        relative = self.psi_bar + self._psi_quadrature + 2 * ROUND * (
-            abs(self.psi) + abs(self.tilt * epsilon) + 4
+        reach = self._mean_bar + ROUND * (abs(epsilon) + abs(self.mean))
+        common = self._psi_bar + 2 * ROUND * (abs(self.psi) + abs(self.tilt * epsilon) + 8)
+        other = (
+            self._size_error + self._size_moment * reach + self._size_sum * common + self._cut
         )
-        other = float(size @ (rounding + self._quadrature + relative)) + self._cut
         images = math.exp(min(self.images(epsilon) - log_scale, 700.0))
         low, high = total - images - other, total + other
         return DeltaValue(
@@ -304,11 +288,3 @@ class Contour:
             log_upper=min(0.0, log_scale + math.log(high)) if high > 0 else -math.inf,
             slope=slope / total if total > 0 else -math.inf,
         )
-
-    def _rounding(self) -> Array:
-        """Relative rounding error of M(c+it)^T at each node."""
-        total = np.zeros_like(self._t)
-        for (_, count), (_, _, _, _, spread) in zip(self._grids, self._tilted, strict=True):
-            amplitude = np.minimum(2.0, self._t * spread)
-            total += 4 * ROUND * count * amplitude
-        return total

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
 from accountants.pairs import PairNodes, SampledGaussianPair
+from accountants.relations import Direction
 
 Array = NDArray[np.float64]
 
@@ -83,102 +84,161 @@ def trapezoid_step(sigma: float) -> float:
     return min(0.3, 0.8 * 2 * math.pi * d / (38 + d * d / 2))
 
 
-@dataclass
-class PairMoments:
-    """Moment sums of one pair on a grid that covers tilts 0..``top_tilt``.
+class MomentTable:
+    """log E exp(c L) of one pair and its derivatives, for tilts 0..``top_tilt``.
 
     Parameters
     ----------
     pair : SampledGaussianPair
     top_tilt : float
-        Largest real part of z that will be asked for.
-    refine : float
-        Factor on the default step (below 1 is finer).
+        Largest tilt that will be asked for.
     """
 
-    pair: SampledGaussianPair
-    top_tilt: float
-    refine: float = 1.0
+    def __init__(self, pair: SampledGaussianPair, top_tilt: float) -> None:
+        low, high = output_range(pair, top_tilt)
+        self._nodes = pair.nodes(_grid(pair, low, high, trapezoid_step(pair.sigma)))
+        self._base = self._nodes.log_base + self._nodes.log_upper
+        self._log_step = math.log(self._nodes.u[1] - self._nodes.u[0])
 
-    def __post_init__(self) -> None:
-        low, high = output_range(self.pair, self.top_tilt)
-        self.step = trapezoid_step(self.pair.sigma) * self.refine
-        count = math.ceil((high - low) / self.step) + 1
-        if count > _MAX_NODES:
-            raise AccuracyError(
-                f"moments at tilt {self.top_tilt:g} of q={self.pair.q:g}, "
-                f"sigma={self.pair.sigma:g} would need {count} nodes"
-            )
-        self.low = low
-        self.count = count
-        self.nodes = self._nodes(0.0)
+    def at(self, tilts: Array) -> tuple[Array, Array, Array]:
+        """Values and first two derivatives at ``tilts``.
 
-    def _nodes(self, offset: float) -> PairNodes:
-        return self.pair.nodes(self.low + self.step * (np.arange(self.count) + offset))
-
-    def shifted(self) -> PairNodes:
-        """Nodes halfway between the nodes, for an independent second sum."""
-        return self._nodes(0.5)
-
-    def table(self, tilts: Array) -> tuple[Array, Array, Array]:
-        """log E exp(c L) and its first two derivatives in c, at each tilt c.
-
-        Absolute error a few units of rounding a step; see ``log_moment`` for small ones.
+        Absolute error a few units of rounding a step; see ``TiltedPair`` for small ones.
         """
-        at = self.nodes
-        exponent = (at.log_base + at.log_upper + math.log(self.step)) + np.outer(tilts, at.loss)
+        loss = self._nodes.loss
+        exponent = self._base + np.multiply.outer(tilts, loss)
         peak = exponent.max(axis=1)
-        weight = np.exp(exponent - peak[:, None])
+        exponent -= peak[:, None]
+        weight = np.exp(exponent, out=exponent)
         total = weight.sum(axis=1)
-        mean = (weight @ at.loss) / total
-        spread = (weight @ (at.loss * at.loss)) / total - mean * mean
-        return peak + np.log(total), mean, np.maximum(spread, 0.0)
+        mean = (weight @ loss) / total
+        spread = (weight @ (loss * loss)) / total - mean * mean
+        return peak + np.log(total) + self._log_step, mean, np.maximum(spread, 0.0)
 
-    def log_moment(self, tilt: float, at: PairNodes | None = None) -> tuple[float, float]:
-        """log E exp(c L) with its rounding error bar, relative to the small result.
+    def range_at(self, tilt: float) -> tuple[float, float]:
+        """Outputs outside which the law tilted by ``tilt``, or untilted, is negligible."""
+        u = self._nodes.u
+        flat = np.flatnonzero(self._base > self._base.max() - _DROP)
+        height = self._base + tilt * self._nodes.loss
+        tilted = np.flatnonzero(height > height.max() - _DROP)
+        first, last = min(flat[0], tilted[0]), max(flat[-1], tilted[-1])
+        return float(u[max(0, first - 1)]), float(u[min(u.size - 1, last + 1)])
+
+
+def _grid(pair: SampledGaussianPair, low: float, high: float, step: float) -> Array:
+    count = math.ceil((high - low) / step) + 1
+    if count > _MAX_NODES:
+        raise AccuracyError(
+            f"moments of q={pair.q:g}, sigma={pair.sigma:g} would need {count} nodes"
+        )
+    return low + step * np.arange(count)
+
+
+@dataclass(frozen=True)
+class TiltedPair:
+    """One pair tilted by c, on two interleaved node sets.
+
+    The sum over the first set is the answer; the second, half a step away, shows by its
+    difference what the quadrature may be off by.
+
+    Attributes
+    ----------
+    log_moment : float
+        log E exp(c L).
+    rounding : float
+        Absolute error bar of its arithmetic.
+    quadrature : float
+        Difference of ``log_moment`` between the two node sets.
+    weight, centred : ndarray, shape (J,)
+        Tilted probabilities of the nodes and losses less their mean.
+    shifted_weight, shifted_centred : ndarray, shape (J,)
+        The same for the other node set (same mean, same normaliser).
+    mean, spread : float
+        Mean and standard deviation of the tilted loss.
+    """
+
+    log_moment: float
+    rounding: float
+    quadrature: float
+    weight: Array
+    centred: Array
+    shifted_weight: Array
+    shifted_centred: Array
+    mean: float
+    spread: float
+
+    @staticmethod
+    def of(
+        pair: SampledGaussianPair, tilt: float, low: float, high: float, refine: float
+    ) -> TiltedPair:
+        """Tilt ``pair`` by ``tilt``; outputs outside [low, high] are negligible.
 
         Parameters
         ----------
-        tilt : float
-            c, within ``top_tilt``.
-        at : PairNodes, optional
-            Other nodes of the same step to sum over.
-
-        Returns
-        -------
-        (float, float)
-            Value and absolute error bar of rounding.
-
-        Notes
-        -----
-        E[upper] = E[lower] = 0 over N(0,1), so that (1+c) upper and c lower may be subtracted
-        from the integrand; what remains is of second order in the relative densities.
+        refine : float
+            Factor on the default step (below 1 is finer).
         """
-        at = self.nodes if at is None else at
+        step = trapezoid_step(pair.sigma) * refine
+        at = pair.nodes(_grid(pair, low, high + step, 0.5 * step))
         growth = at.log_upper + tilt * at.loss
-        exponent = at.log_base + growth + math.log(self.step)
-        peak = float(exponent.max())
-        log_total = peak + math.log(float(np.exp(exponent - peak).sum()))
-        stretch = 4 + float(np.max(np.abs(growth) * np.exp(exponent - peak)))
-        if abs(log_total) > 0.3 or max(at.upper.max(), at.lower.max()) > 1e200:
-            return log_total, 4 * ROUND * (stretch + abs(peak))
-        base = np.exp(at.log_base) * self.step
-        far = growth > 30
-        first = base * expm1_minus(np.where(far, 0.0, growth))
-        first += np.where(far, np.exp(exponent) - base * (1 + growth), 0.0)
-        second = (1 + tilt) * base * log1p_minus(at.upper)
-        third = tilt * base * log1p_minus(at.lower)
-        size = np.abs(first) * (4 + np.abs(growth)) + 8 * (np.abs(second) + np.abs(third))
-        excess = float((first + second - third).sum())
-        bar = 2 * ROUND * float(size.sum()) * (1 + 1 / self.pair.sigma**2)
-        return math.log1p(excess), bar / (1 + excess)
-
-    def weights(self, tilt: float, log_moment: float, at: PairNodes | None = None) -> Array:
-        """Tilted probabilities of the nodes, given the log moment that normalises them."""
-        at = self.nodes if at is None else at
-        return np.exp(
-            at.log_base + at.log_upper + tilt * at.loss + (math.log(self.step) - log_moment)
+        exponent = at.log_base + (growth + math.log(step))
+        log_moment, other, rounding = _log_moments(pair, at, growth, exponent, tilt, step)
+        weight = np.exp(exponent - log_moment)
+        own, loss = weight[::2], at.loss[::2]
+        mean = float(own @ loss)
+        centred = at.loss - mean
+        spread = math.sqrt(float(own @ (centred[::2] * centred[::2])))
+        return TiltedPair(
+            log_moment=log_moment,
+            rounding=rounding,
+            quadrature=abs(other - log_moment),
+            weight=np.ascontiguousarray(own),
+            centred=np.ascontiguousarray(centred[::2]),
+            shifted_weight=weight[1::2],
+            shifted_centred=centred[1::2],
+            mean=mean,
+            spread=spread,
         )
+
+
+def _log_moments(
+    pair: SampledGaussianPair,
+    at: PairNodes,
+    growth: Array,
+    exponent: Array,
+    tilt: float,
+    step: float,
+) -> tuple[float, float, float]:
+    """log E exp(c L) from either node set, and the rounding bar of the first.
+
+    E[upper] = E[lower] = 0 over N(0,1), so that (1+c) upper and c lower may be subtracted from
+    the integrand; what remains is of second order in the relative densities, and the small
+    result keeps its relative accuracy.
+    """
+    peak = float(exponent.max())
+    scaled = np.exp(exponent - peak)
+    totals = peak + math.log(float(scaled[::2].sum())), peak + math.log(float(scaled[1::2].sum()))
+    record = at.upper if pair.direction is Direction.REMOVE else at.lower
+    if abs(totals[0]) > 0.3 or float(np.maximum(at.upper, record).max()) > 1e200:
+        stretch = 4 + float(np.max(np.abs(growth) * scaled))
+        return totals[0], totals[1], 4 * ROUND * (stretch + abs(peak))
+    base = np.exp(at.log_base) * step
+    far = growth > 30
+    if far.any():
+        near = np.where(far, 0.0, growth)
+        first = base * expm1_minus(near) + np.where(far, np.exp(exponent) - base * (1 + growth), 0)
+    else:
+        first = base * expm1_minus(growth)
+    second: Array | float = 0.0
+    if pair.direction is not Direction.ADD:
+        second = (1 + tilt) * base * log1p_minus(at.upper)
+    if pair.direction is not Direction.REMOVE:
+        second = second - tilt * base * log1p_minus(at.lower)
+    terms = first + second
+    size = np.abs(first) * (4 + np.abs(growth)) + 8 * (np.abs(second) + np.abs(terms))
+    excess, other = float(terms[::2].sum()), float(terms[1::2].sum())
+    bar = 2 * ROUND * float(size[::2].sum()) * (1 + 1 / pair.sigma**2)
+    return math.log1p(excess), math.log1p(other), bar / (1 + excess)
 
 
 def centred_characteristic(weight: Array, centred: Array, t: Array) -> tuple[Array, Array]:

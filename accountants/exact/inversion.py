@@ -107,6 +107,23 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
     return found.accept(f"epsilon at log delta = {log_delta:.6g}")
 
 
+def surely_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
+    """Whether δ(``epsilon``) is below exp(``log_delta``) beyond the error bars.
+
+    A proved Chernoff bound is tried first, then one contour.
+    """
+    try:
+        table, guess = _table_for_epsilon(composition, epsilon)
+    except AccuracyError:
+        return False
+    # The tabulated cumulants carry rounding of about 1e-15 a step.
+    if table.log_chernoff(epsilon) + 1e-9 + 1e-14 * composition.steps < log_delta:
+        return True
+    found = _Best()
+    _contour_delta(composition, table, epsilon, guess, _QUICK[:1], _QUICK_WORK, found)
+    return found.bracket is not None and found.bracket.upper < log_delta
+
+
 @dataclass
 class _Best:
     """The narrowest answer so far, and why others failed."""

@@ -11,8 +11,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from accountants.bracket import Bracket
 from accountants.exact import inversion, single
 from accountants.exact.composition import Composition
@@ -114,11 +112,7 @@ def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
 
 
 def _surely_below(run: Run, epsilon: float, log_delta: float) -> bool:
-    """Whether a proved bound puts the run's δ(``epsilon``) below exp(``log_delta``)."""
-    if epsilon >= run.largest_loss:
-        return True
-    centre = run.composition.typical_tilt(log_delta)
-    table = run.composition.table(np.geomspace(centre / 4, centre * 2, 10))
-    # The tabulated cumulants carry rounding of about 1e-15 a step.
-    slack = 1e-9 + 1e-14 * run.composition.steps
-    return table.log_chernoff(epsilon) + slack < log_delta
+    """Whether the run's δ(``epsilon``) is certainly below exp(``log_delta``)."""
+    return epsilon >= run.largest_loss or inversion.surely_below(
+        run.composition, epsilon, log_delta
+    )

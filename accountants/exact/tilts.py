@@ -15,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
+from accountants.exact.cumulants import MomentTable
 
 Array = NDArray[np.float64]
 
-_POINTS = 20
+_POINTS = 16
+_LADDER = np.arange(_POINTS) / (_POINTS - 1)
 _JUMP = 20.0  # largest drop of log δ between neighbouring tilts at the crossing, in nats
 
 
@@ -32,12 +34,15 @@ class TiltTable:
         Tilts, increasing.
     psi, slope, curvature : ndarray
         log E exp(c L) of the run and its derivatives.
+    moments : tuple of MomentTable
+        What the table was made from, one for each pair.
     """
 
     c: Array
     psi: Array
     slope: Array
     curvature: Array
+    moments: tuple[MomentTable, ...]
 
     @property
     def saddle_epsilon(self) -> Array:
@@ -53,7 +58,11 @@ class TiltTable:
     def first(self, count: int) -> TiltTable:
         """The table of the first ``count`` tilts."""
         return TiltTable(
-            self.c[:count], self.psi[:count], self.slope[:count], self.curvature[:count]
+            self.c[:count],
+            self.psi[:count],
+            self.slope[:count],
+            self.curvature[:count],
+            self.moments,
         )
 
     @property
@@ -105,20 +114,20 @@ def locate(
     AccuracyError
         If no crossing is found between tilts 1e-9 and 1e9.
     """
-    c = np.geomspace(centre / 12, centre * 2.5, _POINTS)
+    c = _ladder(centre / 12, centre * 2.5)
     for _ in range(40):
         table = tabulate(c)
         crossed = np.flatnonzero(key(table) <= target)
         if not crossed.size:
             if c[-1] > 1e9:
                 break
-            c = np.geomspace(max(c[0], c[-1] / 30), c[-1] * 3, _POINTS)
+            c = _ladder(max(float(c[0]), float(c[-1]) / 30), float(c[-1]) * 3)
             continue
         k = int(crossed[0])
         if k == 0:
             if c[0] < 1e-9:
                 break
-            c = np.geomspace(c[0] / 20, c[min(4, c.size - 1)], _POINTS)
+            c = _ladder(float(c[0]) / 20, float(c[min(4, c.size - 1)]))
             continue
         estimate = table.own_estimate
         if estimate[k - 1] - estimate[k] > _JUMP and c[k] / c[k - 1] > 1 + 1e-9:
@@ -140,3 +149,8 @@ def locate(
         "no saddle point found: the largest possible loss is reached first, or the loss has an "
         "extreme spread"
     )
+
+
+def _ladder(low: float, high: float) -> Array:
+    """Tilts in geometric progression from ``low`` to ``high``."""
+    return np.exp(math.log(low) + math.log(high / low) * _LADDER)
