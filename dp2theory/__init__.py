@@ -11,6 +11,8 @@ Rooms, from the bottom up (each imports only rooms below it):
 * `dp2theory.report`: pictures and pages of results that are handed to it;
 * `dp2theory.cli`: the command line.
 
+`dp2theory.files`, below all rooms, writes files that are either whole or not there.
+
 The privacy accounting is a library of its own, `accountants`; theorems live in `bounds`.
 """
 

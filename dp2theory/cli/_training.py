@@ -133,7 +133,7 @@ class Session:
 
     def save(self, status: str, *, path: Path | None = None) -> None:
         """Write the results so far to `--out` (or `path`), if there is one."""
-        from dp2theory.planning.files import write_json
+        from dp2theory.files import write_json
 
         target = path or self.request.out
         if target is not None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from dp2theory.planning.files import write_text
+from dp2theory.files import write_text
 from dp2theory.report import plots, tables
 
 ADVICE_TITLES = {

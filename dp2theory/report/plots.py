@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.planning.files import write_through
+from dp2theory.files import write_through
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
