@@ -250,8 +250,8 @@ def _polish(
         previous = (x, gap)
         target = x - (gap + _AIM) / slope if slope < 0 else math.nan
         if not low < target < high:
-            target = 0.5 * (low + high) if math.isfinite(low + high) else x + math.copysign(
-                1e-5, gap
+            target = (
+                0.5 * (low + high) if math.isfinite(low + high) else x + math.copysign(1e-5, gap)
             )
         if target == x or (math.isfinite(low + high) and math.nextafter(low, high) >= high):
             break

@@ -11,9 +11,7 @@ from accountants import validation
 from accountants.sampling import Poisson, Sampling, WithoutReplacement, WithReplacement
 
 
-def sampled_gaussian_event(
-    *, sampling: Sampling, noise_multiplier: float
-) -> dp_accounting.DpEvent:
+def sampled_gaussian_event(*, sampling: Sampling, noise_multiplier: float) -> dp_accounting.DpEvent:
     """One noisy sum of clipped per-record vectors over one sampled batch.
 
     Parameters
@@ -76,9 +74,7 @@ def dp_sgd_event(
     return dp_accounting.SelfComposedDpEvent(event, validation.whole(steps, "steps"))
 
 
-def dp2_event(
-    *, sampling: Sampling, noise_multiplier: float, steps: int
-) -> dp_accounting.DpEvent:
+def dp2_event(*, sampling: Sampling, noise_multiplier: float, steps: int) -> dp_accounting.DpEvent:
     """``steps`` steps of DP² (Li et al., ICLR 2023): the same tree as DP-SGD.
 
     Both phases release one noisy clipped sum a step, and the preconditioner is a function of

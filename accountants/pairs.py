@@ -84,9 +84,7 @@ class SampledGaussianPair:
         with np.errstate(over="ignore"):
             excess = self.q * np.expm1(y)
             far = y > 600
-            log_ratio = np.where(
-                far, y + math.log(self.q), np.log1p(np.where(far, 0.0, excess))
-            )
+            log_ratio = np.where(far, y + math.log(self.q), np.log1p(np.where(far, 0.0, excess)))
         return excess, log_ratio
 
     def log_tilted(self, u: Array, tilt: float) -> Array:

@@ -18,14 +18,16 @@ from accountants.relations import Direction
 
 _NODES, _WEIGHTS = leggauss(12)
 _NARROW = 0.5
+_HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
 def _log_normal_density(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return -0.5 * x * x - 0.5 * math.log(2 * math.pi)
+    return -0.5 * x * x - _HALF_LOG_TWO_PI
 
 
 def _mills(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    return math.sqrt(math.pi / 2) * special.erfcx(x / math.sqrt(2))
+    scaled: NDArray[np.float64] = special.erfcx(x / math.sqrt(2))
+    return math.sqrt(math.pi / 2) * scaled
 
 
 def _mills_slope(x: NDArray[np.float64]) -> NDArray[np.float64]:

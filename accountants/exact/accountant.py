@@ -215,6 +215,3 @@ def _is_empty(event: dp_accounting.DpEvent) -> bool:
     return isinstance(event, dp_accounting.SelfComposedDpEvent) and (
         validation.whole(event.count, "SelfComposedDpEvent.count") == 0 or _is_empty(event.event)
     )
-
-
-

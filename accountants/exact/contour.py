@@ -30,7 +30,8 @@ _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
 WORK_LIMIT = 30_000_000  # nodes in t times nodes in u
 _ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
 _PICKS = np.linspace(0, 1, 6)
-_PROBES = 1.35 ** np.arange(0, 9)
+_PROBES: Array = 1.35 ** np.arange(0.0, 9.0)
+_TAIL: Array = 1.3 ** np.arange(0.0, 9.0)
 
 
 @dataclass(frozen=True)
@@ -58,9 +59,7 @@ class Placement:
     period: float
 
 
-def place(
-    table: TiltTable, epsilon: float, log_delta: float, *, attempt: int = 0
-) -> Placement:
+def place(table: TiltTable, epsilon: float, log_delta: float, *, attempt: int = 0) -> Placement:
     """Choose abscissa and step of the contour.
 
     Parameters
@@ -206,7 +205,7 @@ class Contour:
             raise AccuracyError(
                 f"the contour sum would need {nodes} x {size} terms, more than {work_limit}"
             )
-        self._t = self._step * np.arange(nodes)
+        self._t = self._step * np.arange(nodes, dtype=np.float64)
         self._modulus, self._phase = self._log_power(self._t)
         c = self.tilt
         z = c + 1j * self._t
@@ -218,18 +217,18 @@ class Contour:
 
     def _tail_after(self, last: float) -> float:
         """Bound of the terms after ``last``, from |M| sampled there and falling between."""
-        points = last * 1.3 ** np.arange(0, 9)
+        points = last * _TAIL
         modulus, _ = self._log_power(points)
         height = np.exp(np.maximum(modulus[:-1], modulus[1:]))
         pieces = height * (1 / points[:-1] - 1 / points[1:])
-        rest = math.exp(float(modulus[-4:].max())) / points[-1]
+        rest = math.exp(float(modulus[-4:].max())) / float(points[-1])
         return (float(pieces.sum()) + rest) / math.pi
 
     def _estimate_quadrature(self) -> None:
         """Error of each node from the quadrature of M and from rounding, relative."""
         t = self._t
         picks = np.unique(np.exp(math.log(t.size) * _PICKS).astype(np.intp) - 1)
-        some = t[picks]
+        some: Array = t[picks]
         error = np.zeros(picks.size)
         rounding = np.zeros_like(t)
         for pair, count in self._tilted:
@@ -277,9 +276,7 @@ class Contour:
         log_scale, total, slope = self.raw(epsilon)
         reach = self._mean_bar + ROUND * (abs(epsilon) + abs(self.mean))
         common = self._psi_bar + 2 * ROUND * (abs(self.psi) + abs(self.tilt * epsilon) + 8)
-        other = (
-            self._size_error + self._size_moment * reach + self._size_sum * common + self._cut
-        )
+        other = self._size_error + self._size_moment * reach + self._size_sum * common + self._cut
         images = math.exp(min(self.images(epsilon) - log_scale, 700.0))
         low, high = total - images - other, total + other
         return DeltaValue(

@@ -7,6 +7,7 @@ that ordinary losses and the rare large ones differ by many orders of magnitude.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -20,6 +21,7 @@ from accountants.pairs import SampledGaussianPair
 from accountants.relations import Direction
 
 Array = NDArray[np.float64]
+LogDensity = Callable[[Array], Array]
 
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
@@ -130,7 +132,7 @@ def _single(pair: SampledGaussianPair, floor: float) -> Law:
     return fit(log_density, np.unique(breaks), floor, 4e-15 + 4e-16 * abs(floor))
 
 
-def _one_sided(pair: SampledGaussianPair, u: Array) -> tuple[Array, object]:
+def _one_sided(pair: SampledGaussianPair, u: Array) -> tuple[Array, LogDensity]:
     """x = log(1 + r exp(y)) with r = q/(1-q): the loss beyond its edge."""
     log_odds = math.log(pair.q) - math.log1p(-pair.q)
     gap = 1 / pair.sigma
@@ -151,7 +153,7 @@ def _one_sided(pair: SampledGaussianPair, u: Array) -> tuple[Array, object]:
     return distance(u), log_density
 
 
-def _symmetric(pair: SampledGaussianPair, u: Array) -> tuple[Array, object]:
+def _symmetric(pair: SampledGaussianPair, u: Array) -> tuple[Array, LogDensity]:
     """The loss itself under replace-one; u(x) solves a quadratic in exp(u/sigma)."""
     gap = 1 / pair.sigma
     log_k = math.log(pair.q) - 0.5 * gap * gap
@@ -182,7 +184,8 @@ def _gaussian(gap_squared: float, sign: float, floor: float) -> Law:
 
     def log_density(x: Array) -> Array:
         z = (x - mean) / deviation
-        return -0.5 * z * z - math.log(deviation) - 0.5 * math.log(2 * math.pi)
+        values: Array = -0.5 * z * z - math.log(deviation) - 0.5 * math.log(2 * math.pi)
+        return values
 
     return fit(log_density, breaks, floor, 4e-15)
 

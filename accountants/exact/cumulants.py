@@ -131,7 +131,7 @@ def _grid(pair: SampledGaussianPair, low: float, high: float, step: float) -> Ar
         raise AccuracyError(
             f"moments of q={pair.q:g}, sigma={pair.sigma:g} would need {count} nodes"
         )
-    return low + step * np.arange(count)
+    return low + step * np.arange(count, dtype=np.float64)
 
 
 @dataclass(frozen=True)

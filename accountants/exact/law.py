@@ -55,7 +55,7 @@ class Law:
     @property
     def panels(self) -> int:
         """Number of panels."""
-        return self.coefficients.shape[0]
+        return len(self.coefficients)
 
     def log_on(self, panel: NDArray[np.intp], x: Array) -> Array:
         """log density at points ``x`` (shape (k, m)) that lie in panels ``panel`` (shape (k,))."""

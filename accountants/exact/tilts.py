@@ -78,7 +78,8 @@ class TiltTable:
     @property
     def log_chernoff_factor(self) -> Array:
         """log of the factor kappa(c) in δ(ε) <= kappa(c) exp(psi(c) - c ε), proved."""
-        return -np.log1p(self.c) + self.c * (np.log(self.c) - np.log1p(self.c))
+        log_factor: Array = -np.log1p(self.c) + self.c * (np.log(self.c) - np.log1p(self.c))
+        return log_factor
 
     def log_chernoff(self, epsilon: float) -> float:
         """Smallest proved bound on log δ(ε) over the tabulated tilts."""
