@@ -228,30 +228,26 @@ def make_plan(
         verdict=verdict,
         blocks=blocks,
         pilot=state,
-        pilot_epsilon=spent_by(state, budget),
+        pilot_epsilon=spent_by(state, budget, calibration.epsilon),
     )
 
 
-def plan_of(state: PilotState) -> Plan:
-    """The plan that a saved pilot belongs to, from the state alone."""
-    budget = state.budget
-    blocks = state.statistics()
-    return Plan(
-        budget=budget,
-        noise_multiplier=state.noise_multiplier,
-        epsilon=budget.account(budget.event(state.noise_multiplier)),
-        clip_norm=state.clip_norm,
-        learning_rate=state.learning_rate,
-        dimension=state.parameters.size,
-        verdict=judge(blocks, budget.steps),
-        blocks=blocks,
-        pilot=state,
-        pilot_epsilon=spent_by(state, budget),
-    )
+def spent_by(state: PilotState | None, budget: Budget, whole: Bracket) -> Bracket:
+    """What a pilot alone has spent; nothing was spent where none was made.
 
+    Parameters
+    ----------
+    state : PilotState or None
+    budget : Budget
+    whole : Bracket
+        Epsilon of the whole run, which bounds that of its beginning: the answer where the
+        accountant cannot keep its stated error for the shorter run.
+    """
+    from accountants import AccuracyError, Bracket
 
-def spent_by(state: PilotState | None, budget: Budget) -> Bracket:
-    """What a pilot alone has spent; nothing was spent where none was made."""
-    from accountants import Bracket
-
-    return Bracket(0.0, 0.0) if state is None or not state.steps else budget.account(state.ledger)
+    if state is None or not state.steps:
+        return Bracket(0.0, 0.0)
+    try:
+        return budget.account(state.ledger)
+    except AccuracyError:
+        return Bracket(0.0, whole.upper)
