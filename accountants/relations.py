@@ -14,7 +14,7 @@ import enum
 
 from dp_accounting.privacy_accountant import NeighboringRelation
 
-__all__ = ["DIRECTIONS", "Direction", "NeighboringRelation", "Rule", "rule", "resolve_directions"]
+__all__ = ["DIRECTIONS", "Direction", "NeighboringRelation", "Rule", "resolve_directions", "rule"]
 
 
 class Direction(enum.Enum):

@@ -171,7 +171,8 @@ def _symmetric(pair: SampledGaussianPair, u: Array) -> tuple[Array, LogDensity]:
         # derivative of the loss in u
         up = np.exp(log_k + gap * at - nodes.log_upper)
         down = np.exp(log_k - gap * at - nodes.log_lower)
-        return nodes.log_base + nodes.log_upper - np.log(gap * (up + down))
+        values: Array = nodes.log_base + nodes.log_upper - np.log(gap * (up + down))
+        return values
 
     return pair.nodes(u).loss, log_density
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
-from accountants.exact.composition import Composition
 from accountants.exact import convolution
+from accountants.exact.composition import Composition
 from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, place
 from accountants.exact.tilts import TiltTable, locate
 

@@ -20,7 +20,7 @@ from accountants.errors import AccuracyError
 Array = NDArray[np.float64]
 
 DEGREE = 13
-_POINTS, _WEIGHTS = leggauss(12)
+_POINTS, _WEIGHTS = leggauss(16)
 _KNOTS = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))
 _TO_COEFFICIENTS = (
     2.0
@@ -29,8 +29,8 @@ _TO_COEFFICIENTS = (
 )
 _TO_COEFFICIENTS[0] /= 2
 _RESOLVED = 2e-13  # size of the last coefficients of a resolved panel, absolute in log density
-_VARIATION = 9.0  # nats a log density may vary on a panel that matters
-_MAX_PANELS = 900
+_VARIATION = 8.0  # nats a log density may vary on a panel: 16 points integrate exp(2 * 8) to 1e-16
+_MAX_PANELS = 2000
 _PRUNED = 41.0  # nats below the largest part of a convolution that are left out
 
 
@@ -64,7 +64,7 @@ class Law:
         return _clenshaw(self.coefficients[panel], 2 * ((x - left) / width) - 1)
 
     def rows(self) -> tuple[Array, Array, Array]:
-        """Quadrature over all panels: points, weights and log densities, shape (n, 12) each."""
+        """Quadrature over all panels: points, weights and log densities, shape (n, 16) each."""
         width = np.diff(self.breaks)[:, None]
         x = self.breaks[:-1, None] + 0.5 * width * (1 + _POINTS)
         logs = _clenshaw(self.coefficients, np.broadcast_to(_POINTS, x.shape))
