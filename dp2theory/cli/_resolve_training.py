@@ -77,13 +77,7 @@ def resolve(request: "Request") -> Resolved:
     if plan is not None:
         from dp2theory.planning.state import check_continues
 
-        check_continues(
-            plan,
-            problem=setting.problem.name,
-            dimension=setting.problem.dimension,
-            dataset_size=setting.problem.dataset_size,
-            loss=setting.problem.loss(plan.parameters),
-        )
+        check_continues(plan, setting.problem)
         _check_same_run(setting, plan)
     if discarded is not None:
         _check_same_records(setting.problem, discarded)

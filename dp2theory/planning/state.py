@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from dp2theory.files import write_through
 from dp2theory.planning.blocks import BlockMeans
 from dp2theory.planning.budget import Budget
 from dp2theory.planning.pilot import PilotState, check_step_sizes
+
+if TYPE_CHECKING:
+    from dp2theory.problems.protocol import Problem
 
 FORMAT = "dp2theory pilot 1"
 _SCALARS = (
@@ -79,30 +82,25 @@ def load_pilot(path: str | Path) -> PilotState:
         raise ValueError(f"{path}: inconsistent pilot state: {_line(error)}") from None
 
 
-def check_continues(
-    state: PilotState, *, problem: str, dimension: int, dataset_size: int, loss: float
-) -> None:
+def check_continues(state: PilotState, problem: Problem) -> None:
     """Refuse to go on from a pilot that was made on something else.
 
     Parameters
     ----------
     state : PilotState
-    problem : str
-        Name of the problem that the run is to go on with.
-    dimension, dataset_size : int
-        Its sizes.
-    loss : float
-        Its mean train loss at the pilot's iterate, to be compared with the pilot's own.
+    problem : Problem
+        What the run is to go on with. Its mean train loss at the pilot's iterate must be the
+        one that the pilot recorded, so that other records under the same name are noticed.
 
     Raises
     ------
     ValueError
-        For another problem, other sizes or other data.
+        For another problem, other sizes or other data, or an interrupted pilot.
     """
     for name, ours, theirs in (
-        ("problem", problem, state.problem),
-        ("dataset_size", dataset_size, state.budget.dataset_size),
-        ("dimension", dimension, state.parameters.size),
+        ("problem", problem.name, state.problem),
+        ("dataset_size", problem.dataset_size, state.budget.dataset_size),
+        ("dimension", problem.dimension, state.parameters.size),
     ):
         if ours != theirs:
             raise ValueError(f"{name}={ours!r}: the plan was made with {theirs!r}")
@@ -111,9 +109,10 @@ def check_continues(
             f"the plan's pilot stopped after {state.steps} of {state.budget.pilot_steps} steps: "
             "nothing can be continued, but account it as a discarded pilot"
         )
+    loss = problem.loss(state.parameters)
     if not np.isclose(loss, state.final_loss, rtol=1e-9, atol=0.0):
         raise ValueError(
-            f"problem={problem!r}: the train loss at the pilot's iterate is {loss!r} and was "
+            f"problem={problem.name!r}: the train loss at the pilot's iterate is {loss!r} and was "
             f"{state.final_loss!r} when the plan was made: the records differ"
         )
 

@@ -176,6 +176,11 @@ def run_seed(
         raise InterruptedTrial(
             SeededRun(seed, partial, pilot, problem.metrics(partial.parameters))
         ) from stop
+    if not (np.isfinite(result.final_loss) and np.isfinite(result.losses).all()):
+        raise ValueError(
+            f"learning_rate: the run of {optimizer.name} with seed {seed} ends at train loss "
+            f"{result.final_loss!r}: take a smaller learning rate"
+        )
     return SeededRun(seed, result, pilot, problem.metrics(result.parameters))
 
 
@@ -198,6 +203,17 @@ def summarize(method: str, optimizer: Optimizer | None, runs: list[SeededRun]) -
     """
     whole = [one for one in runs if one.completed]
     curves = [one.curve for one in whole]
+    with np.errstate(over="ignore"):  # a mean of huge losses may be infinite, and says so
+        return _summary(method, optimizer, runs, whole, curves)
+
+
+def _summary(
+    method: str,
+    optimizer: Optimizer | None,
+    runs: list[SeededRun],
+    whole: list[SeededRun],
+    curves: list[tuple[tuple[int, ...], tuple[float, ...]]],
+) -> dict[str, Any]:
     return {
         "method": method,
         "settings": None if optimizer is None else describe_optimizer(optimizer),

@@ -11,6 +11,7 @@ import pytest
 from dp2theory import files
 from dp2theory.planning.pilot import run_pilot
 from dp2theory.planning.state import check_continues, load_pilot, save_pilot
+from dp2theory.problems.synthetic import het
 from tests.planning.small import SIGMA, small_budget, small_problem
 
 
@@ -133,26 +134,21 @@ def test_contradictions_are_refused(saved, changes, words):
         load_pilot(saved)
 
 
-def sizes(problem):
-    return {
-        "problem": problem.name,
-        "dimension": problem.dimension,
-        "dataset_size": problem.dataset_size,
-    }
-
-
 def test_only_the_same_records_can_be_continued(state):
-    problem = small_problem()
-    right = sizes(problem) | {"loss": problem.loss(state.parameters)}
-    check_continues(state, **right)
-    for name, value, words in (
-        ("problem", "other", "problem='other'"),
-        ("dimension", 22, "dimension=22"),
-        ("dataset_size", 1499, "dataset_size=1499"),
-        ("loss", right["loss"] * (1 + 1e-6), "records differ"),
+    check_continues(state, small_problem())
+    relabelled = het(1500, 20, 1 / 10, 4, 7, name="other")
+    fewer, narrower, others = (
+        het(n, d, 1 / 10, 4, seed, name="small")
+        for n, d, seed in ((1499, 20, 7), (1500, 19, 7), (1500, 20, 8))
+    )
+    for problem, words in (
+        (relabelled, "problem='other'"),
+        (fewer, "dataset_size=1499"),
+        (narrower, "dimension=20"),
+        (others, "records differ"),
     ):
         with pytest.raises(ValueError, match=words):
-            check_continues(state, **(right | {name: value}))
+            check_continues(state, problem)
 
 
 def test_interrupted_pilot_is_kept_but_not_continued(state, tmp_path):
@@ -162,9 +158,8 @@ def test_interrupted_pilot_is_kept_but_not_continued(state, tmp_path):
     save_pilot(tmp_path / "p.npz", partial)
     loaded = load_pilot(tmp_path / "p.npz")
     assert loaded.ledger.count == 17
-    problem = small_problem()
     with pytest.raises(ValueError, match=r"17 of 40 steps.*discarded"):
-        check_continues(loaded, **sizes(problem), loss=problem.loss(loaded.parameters))
+        check_continues(loaded, small_problem())
 
 
 def test_files_are_whole_or_not_there(tmp_path):

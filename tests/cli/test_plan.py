@@ -1,0 +1,171 @@
+"""`dp2theory plan` from the outside: the promised answers, files, and refusals."""
+
+import pytest
+
+from dp2theory.planning.state import load_pilot
+
+SMALL = "plan --problem het:n=1500,d=20,amin=1/10,avg=4,seed=7 --batch-size 100 --steps 160"
+SIZES = "plan --dataset-size 20000 --batch-size 200 --epochs 4 --epsilon 2"
+
+
+def result(outcome):
+    return outcome.document["result"]
+
+
+def test_plan_has_the_promised_keys(cli):
+    document = cli(SMALL, "--epsilon 3 --json").document
+    found = document["result"]
+    assert found["steps"] == 160
+    assert found["advice"] in ("dp2", "marginal", "dp-sgd")
+    assert found["delay"]["default"] == 4
+    assert (found["delay"]["recommended"] is None) == (found["advice"] == "dp-sgd")
+    assert found["pilot"]["steps"] == 40
+    assert 0 < found["pilot"]["epsilon_spent"]["upper"] < found["epsilon"]["upper"] <= 3
+    assert [block["length"] for block in found["snr"]["blocks"]] == [1, 2, 4, 8]
+    inputs = document["inputs"]
+    assert inputs["delta"] == {
+        "value": pytest.approx(1500**-1.1), "unit": "probability", "default": True,
+    }  # fmt: skip
+    assert inputs["clip_norm"]["default"]
+    assert inputs["learning_rate"]["value"] == 1.0
+    assert inputs["effective_step"]["value"] == 1.0
+
+
+def test_json_and_plain_text_agree(cli):
+    found = result(cli(SMALL, "--epsilon 3 --json"))
+    text = cli(SMALL, "--epsilon 3").out
+    assert repr(found["noise_multiplier"]) in text
+    assert f"({found['advice']})" in text
+    assert found["reason"] in text
+    assert "dataset-size: 1500 records" in text
+    quiet = cli(SMALL, "--epsilon 3 --quiet").out.split()
+    assert quiet[0] == found["advice"]
+    assert quiet[1:] == ([str(found["delay"]["recommended"])] if quiet[0] != "dp-sgd" else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "sizes", "words", "advice"),
+    [
+        ("hetM", "--batch-size 1024 --epochs 16 --epsilon 2.8",
+         "--clip-norm .675 --learning-rate 13.2", "dp2"),
+        ("hetC", "--batch-size 256 --epochs 20 --epsilon 1",
+         "--clip-norm 1.04 --learning-rate 2.13", "dp-sgd"),
+    ],
+)  # fmt: skip
+def test_advice_at_given_and_at_default_step_sizes(cli, name, sizes, words, advice):
+    for step_sizes in (words, ""):
+        found = result(cli(f"plan --problem {name} {sizes} {step_sizes} --json"))
+        assert found["advice"] == advice
+    if name == "hetM":
+        assert 624 // 80 <= found["delay"]["recommended"] <= 624 // 40
+
+
+def test_text_is_told_to_use_dp_sgd(cli):
+    outcome = cli(
+        "plan --problem text --batch-size 256 --epochs 30 --epsilon 2.8 --clip-norm 2.03"
+        " --learning-rate 0.83 --json"
+    )
+    found = result(outcome)
+    assert 1.1690 <= found["noise_multiplier"] <= 1.1692
+    assert found["advice"] == "dp-sgd"
+    assert found["delay"]["recommended"] is None
+    assert found["snr"]["at_default_delay"] < 0.15
+
+
+def test_sizes_alone_give_noise_and_default_delay(cli):
+    outcome = cli(SIZES, "--dimension 500 --json")
+    found = result(outcome)
+    assert found["steps"] == 400
+    assert found["advice"] is None
+    assert "no pilot was made" in found["reason"]
+    assert found["delay"]["default"] == found["delay"]["recommended"] == 10
+    assert found["pilot"] == {
+        "steps": 0, "epsilon_spent": {"lower": 0.0, "upper": 0.0}, "losses": [],
+    }  # fmt: skip
+    calibrated = cli(
+        "calibrate --for noise-multiplier --epsilon 2 --dataset-size 20000 --batch-size 200"
+        " --epochs 4 --json"
+    ).document
+    assert found["noise_multiplier"] == calibrated["result"]["noise_multiplier"]
+    assert "no pilot was made" in cli(SIZES).out
+
+
+def test_no_pilot_touches_no_data_and_keeps_the_noise(cli):
+    bare = result(cli(SMALL, "--epsilon 3 --no-pilot --json"))
+    full = result(cli(SMALL, "--epsilon 3 --json"))
+    assert bare["noise_multiplier"] == full["noise_multiplier"]
+    assert bare["pilot"]["steps"] == 0
+    assert bare["advice"] is None
+
+
+def test_relation_is_heeded(cli):
+    replace = result(cli(SIZES, "--relation replace-one --json"))
+    assert replace["noise_multiplier"] > 1.05 * result(cli(SIZES, "--json"))["noise_multiplier"]
+
+
+def test_out_and_report_are_written(cli, tmp_path):
+    out, report = tmp_path / "plan.npz", tmp_path / "plan.html"
+    found = result(cli(SMALL, f"--epsilon 3 --seed 6 --out {out} --report {report} --json"))
+    state = load_pilot(out)
+    assert state.seed == 6
+    assert state.complete
+    assert state.noise_multiplier == found["noise_multiplier"]
+    page = report.read_text(encoding="utf-8")
+    assert found["reason"].replace(">=", "&gt;=").replace("<", "&lt;")[1:] in page
+    assert "http" not in page
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.html", "plan.npz"]
+
+
+def test_interrupted_pilot_is_kept_and_owed(cli, tmp_path, monkeypatch):
+    """After 11 steps the user presses Ctrl-C."""
+    from dp2theory.planning.blocks import BlockMeans
+
+    add = BlockMeans.add
+
+    def stop(self, vector):
+        add(self, vector)
+        if self.steps == 11:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(BlockMeans, "add", stop)
+    out = tmp_path / "plan.npz"
+    cli(SMALL, f"--epsilon 3 --json --out {out}").refused(130, "11 of 40", str(out))
+    assert load_pilot(out).ledger.count == 11
+    monkeypatch.chdir(tmp_path)
+    cli(SMALL, "--epsilon 3").refused(130, "dp2theory-plan-interrupted.npz")
+    assert load_pilot("dp2theory-plan-interrupted.npz").steps == 11
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("plan --batch-size 10 --steps 9 --epsilon 1", "--problem or --dataset-size"),
+        ("plan --problem nosuch --batch-size 10 --steps 9 --epsilon 1", "hetM"),
+        (f"{SMALL} --epsilon nan", "--epsilon nan"),
+        (f"{SMALL} --epsilon inf", "--epsilon inf"),
+        (f"{SMALL} --epsilon 0", "--epsilon 0"),
+        (f"{SMALL} --epsilon 3 --delta 1", "--delta 1"),
+        (f"{SMALL} --epsilon 3 --delta nan", "--delta nan"),
+        (f"{SMALL} --epsilon 3 --clip-norm -1", "--clip-norm -1"),
+        (f"{SMALL} --epsilon 3 --learning-rate nan", "--learning-rate nan"),
+        (f"{SMALL} --epsilon 3 --seed -1", "--seed -1"),
+        (f"{SMALL} --epsilon 3 --dataset-size 1400", "1500"),
+        (f"{SMALL} --epsilon 3 --epochs 2", "both were given"),
+        (f"{SMALL} --epsilon 3 --out /nowhere/p.npz", "/nowhere/p.npz"),
+        (f"{SMALL} --epsilon 3 --report /nowhere/p.html", "/nowhere/p.html"),
+        (f"{SMALL} --epsilon 3 --no-pilot --out p.npz", "--out p.npz"),
+        (f"{SIZES} --out p.npz", "--out p.npz"),
+        (f"{SIZES} --data u.data", "--data"),
+        (f"{SIZES} --dimension 0", "--dimension 0"),
+        ("plan --dataset-size 50 --batch-size 60 --epochs 1 --epsilon 1", "--batch-size 60"),
+        ("plan --dataset-size 50 --batch-size 10 --epochs 0 --epsilon 1", "--epochs 0"),
+        ("plan --problem hetM --batch-size 50000 --epochs 1 --epsilon 1", "50000"),
+        ("plan --problem movielens-100k --batch-size 64 --epochs 1 --epsilon 1", "path"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_2(cli, command, words):
+    cli(command, "--json").refused(2, words)
+
+
+def test_fixed_size_batches_are_refused_with_exit_5(cli):
+    cli(SMALL, "--epsilon 3 --sampling without-replacement").refused(5, "without-replacement")

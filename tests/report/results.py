@@ -1,0 +1,82 @@
+"""Results to draw, made by hand: the report must not need anything to have been run."""
+
+import copy
+from typing import Any
+
+
+def plan_result(**changes: Any) -> dict[str, Any]:
+    blocks = [
+        {"length": 2**k, "value": 0.05 * 2**k, "blocks": 64 >> k, "signal": 1e-4,
+         "noise": 1e-3 / 2**k, "drift": 1e-4}
+        for k in range(5)
+    ]  # fmt: skip
+    result = {
+        "noise_multiplier": 1.2345678,
+        "epsilon": {"lower": 2.79, "upper": 2.8},
+        "steps": 400,
+        "advice": "marginal",
+        "reason": "the average has ratio 0.5 <&> it is close",
+        "delay": {"recommended": 7, "default": 10, "shortest": 5, "first_clear_length": 20},
+        "snr": {"at_default_delay": 0.5, "noise_norm_at_default_delay": 0.1, "blocks": blocks},
+        "pilot": {
+            "steps": 100,
+            "epsilon_spent": {"lower": 1.2, "upper": 1.21},
+            "losses": [{"step": 10 * k, "train_loss": 0.69 - 0.01 * k} for k in range(11)],
+        },
+        "notes": ["a note about <private> losses"],
+    }
+    return copy.deepcopy(result | changes)
+
+
+def inputs() -> dict[str, Any]:
+    return {
+        "problem": {"value": "<hetM>", "unit": "name", "default": False},
+        "dataset_size": {"value": 40000, "unit": "records", "default": False},
+        "delta": {"value": 1e-5, "unit": "probability", "default": True},
+        "learning_rate": {"value": 13.2, "unit": "1", "default": False},
+    }
+
+
+def plan_document(**changes: Any) -> dict[str, Any]:
+    return {
+        "schema": "dp2theory/plan/1", "version": "9.8.7", "command": "plan",
+        "inputs": inputs(), "result": plan_result(**changes), "status": "ok",
+    }  # fmt: skip
+
+
+def arm(method: str, losses: list[float], **changes: Any) -> dict[str, Any]:
+    runs = [
+        {"seed": k, "completed": True, "steps": 20, "pilot_steps": 0, "delay": None,
+         "train_loss": loss, "metrics": {"train_loss": loss, "test_loss": loss + 0.01},
+         "loss_steps": [0, 10, 20], "losses": [0.7, loss + 0.1, loss]}
+        for k, loss in enumerate(losses)
+    ]  # fmt: skip
+    mean = sum(losses) / len(losses) if losses else None
+    described = {
+        "method": method, "settings": {"method": method, "learning_rate": 1.0}, "runs": runs,
+        "mean_train_loss": mean,
+        "mean_metrics": None if mean is None else {"train_loss": mean, "test_loss": mean + 0.01},
+        "mean_curve": {"steps": [0, 10, 20], "losses": [0.7, mean + 0.1, mean]}
+        if mean is not None else {"steps": [], "losses": []},
+        "epsilon": {"lower": 2.7, "upper": 2.8}, "releases": 20,
+    }  # fmt: skip
+    return described | changes
+
+
+def runs_document() -> dict[str, Any]:
+    result = {
+        "noise_multiplier": 1.25, "epsilon": {"lower": 2.7, "upper": 2.8}, "steps": 20,
+        "releases": 20, "method": arm("dp2-rmsprop", [0.40, 0.42]),
+        "compare": arm("dp-sgd", [0.45, 0.47]),
+        "paired": {
+            "pairs": 2, "mean": 0.41, "baseline_mean": 0.46,
+            "difference": {"mean": -0.05, "interval": {"lower": -0.06, "upper": -0.04}},
+            "ratio": {"value": 0.891, "interval": {"lower": 0.88, "upper": 0.90}},
+            "confidence": 0.95,
+        },
+        "tuning": None, "discarded_pilot": None, "notes": ["one run, released alone"],
+    }  # fmt: skip
+    return {
+        "schema": "dp2theory/train/1", "version": "9.8.7", "command": "train",
+        "inputs": inputs(), "result": result, "status": "ok",
+    }  # fmt: skip
