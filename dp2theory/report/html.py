@@ -23,6 +23,7 @@ body{margin:0;background:var(--page);color:var(--ink);
  font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1080px;margin:0 auto;padding:32px 20px 56px}
 h1{font-size:1.7rem;margin:0 0 4px}h2{font-size:1.2rem;margin:40px 0 12px}
+h1.scene{font-size:1.4rem;margin:48px 0 14px}
 .sub{color:var(--muted);margin:0 0 20px}
 .verdict{border-radius:10px;padding:16px 20px;margin:0 0 20px;border-left:6px solid}
 .verdict strong{display:block;font-size:1.25rem}
@@ -146,6 +147,30 @@ def write_runs_report(path: str | Path, document: Mapping[str, Any]) -> None:
     heading = [f"<h1>Runs on {html.escape(str(name))}</h1>"]
     footer = f"dp2theory {document['version']}"
     write_text(path, page(f"Runs on {name}", heading + runs_sections(document), footer=footer))
+
+
+def write_scenes_report(
+    path: str | Path, scenes: Sequence[Mapping[str, Any]], *, title: str
+) -> None:
+    """Write one page of several problems, each planned and then tested by runs.
+
+    Parameters
+    ----------
+    path : str or Path
+    scenes : sequence of mapping
+        Each with ``plan`` and ``runs``, the objects that the command line prints as JSON.
+    title : str
+    """
+    body = [f"<h1>{html.escape(title)}</h1>"]
+    for place, scene in enumerate(scenes):
+        name = html.escape(str(scene["plan"]["inputs"]["problem"]["value"]))
+        body.append(f"<section><h1 class='scene'>{name}: the plan</h1>")
+        body += plan_sections(scene["plan"], salt=f"plan{place}")
+        body.append(f"<h1 class='scene'>{name}: the test</h1>")
+        body += runs_sections(scene["runs"], salt=f"runs{place}")
+        body.append("</section>")
+    footer = f"dp2theory {scenes[0]['plan']['version']}"
+    write_text(path, page(title, body, footer=footer))
 
 
 def _verdict(plan: Mapping[str, Any]) -> str:

@@ -44,6 +44,12 @@ GATE_BANDS = (
     (0.3, 1.0, "marginal", "#fdf4dd"),
     (None, 0.3, "use DP-SGD", "#fbe9e4"),
 )
+ADVICE_WORDS = {
+    "dp2": "the advice is DP²",
+    "marginal": "the advice is DP², but it is close",
+    "dp-sgd": "the advice is DP-SGD",
+    None: "no pilot, no advice",
+}
 MUTED = "#5f6b76"
 
 
@@ -136,7 +142,8 @@ def _bands(axes: Axes, low: float, high: float) -> None:
         axes.axhspan(bottom, top, color=tint, zorder=0, linewidth=0)
         axes.annotate(
             label, (0, min(top, high)), xycoords=axes.get_yaxis_transform(), xytext=(7, -5),
-            textcoords="offset points", va="top", fontsize=8.5, color=MUTED,
+            textcoords="offset points", va="top", fontsize=8.5, color=MUTED, zorder=6,
+            bbox={"facecolor": tint, "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
     for threshold in (0.3, 1.0):
         axes.axhline(threshold, color=MUTED, linewidth=0.8, linestyle=":", zorder=1)
@@ -196,7 +203,8 @@ def draw_runs(axes: Axes, arms: Sequence[Mapping[str, Any]], *, title: str | Non
     axes.set_title(title or "Train loss")
     axes.set_xlabel("step")
     axes.set_ylabel("mean train loss")
-    tops = []
+    seen: list[float] = []
+    matters: list[float] = []
     for arm in arms:
         colour = METHOD_COLOURS.get(arm["method"], MUTED)
         for run in arm["runs"]:
@@ -208,12 +216,15 @@ def draw_runs(axes: Axes, arms: Sequence[Mapping[str, Any]], *, title: str | Non
             curve["steps"], curve["losses"], color=colour,
             label=f"{_label(arm)}: {arm['mean_train_loss']:.4f}",
         )  # fmt: skip
-        tops.append(max(curve["losses"][0], *curve["losses"][len(curve["losses"]) // 5 :]))
-    if tops:
+        seen += curve["losses"]
+        matters += [curve["losses"][0], sorted(curve["losses"])[-1 - len(curve["losses"]) // 5]]
+    if seen:
         # The first adaptive phases may spike far above what matters.
-        bottom, top = axes.get_ylim()
-        axes.set_ylim(bottom, min(top, max(tops) * 1.1))
-        axes.legend(loc="upper right", title="final mean")
+        lowest, margin = min(seen), 0.15 * (max(matters) - min(seen))
+        top = min(axes.get_ylim()[1], max(matters) + margin)
+        axes.set_ylim(lowest - margin / 2, top)
+        spikes = f" (spikes to {max(seen):.3g}, off the scale)" if max(seen) > top else ""
+        axes.legend(loc="upper right", title=f"final mean{spikes}")
     return axes
 
 
@@ -265,6 +276,30 @@ def runs_figure(arms: Sequence[Mapping[str, Any]]) -> Figure:
         figure, (left, right) = new_figure(2)
         draw_runs(left, arms)
         draw_final_losses(right, arms)
+        return figure
+
+
+def scenes_figure(scenes: Sequence[Mapping[str, Any]]) -> Figure:
+    """One row per problem: what the plan saw, the loss curves, the final losses.
+
+    Parameters
+    ----------
+    scenes : sequence of mapping
+        Each with ``plan`` and ``runs``, the objects that the command line prints as JSON.
+    """
+    with styled():
+        figure, axes = new_figure(3, len(scenes), size=(15.5, 4.3 * len(scenes)))
+        for row, scene in enumerate(scenes):
+            left, middle, right = axes[3 * row : 3 * row + 3]
+            plan, runs = scene["plan"]["result"], scene["runs"]["result"]
+            name = scene["plan"]["inputs"]["problem"]["value"]
+            advice = ADVICE_WORDS[plan["advice"]]
+            draw_snr(left, plan, title=f"{name}: {advice}")
+            arms = [runs["method"], runs["compare"]]
+            draw_runs(
+                middle, arms, title=f"{name}: train loss at ε ≤ {runs['epsilon']['upper']:.3g}"
+            )
+            draw_final_losses(right, arms)
         return figure
 
 

@@ -1,0 +1,64 @@
+"""The demonstration on a small problem, and (slow) as it is."""
+
+import json
+import resource
+
+import pytest
+
+from dp2theory import demo
+from tests.cli.conftest import validate
+
+SMALL = demo.Scene(
+    "het:n=1500,d=20,amin=1/10,avg=4,seed=7", 100, 8, 1.0, 1.0, sgd_factor=0.3,
+    adaptive_factor=3.0,
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def scene():
+    return demo.play(SMALL, quiet=True)
+
+
+def test_results_are_those_of_the_command_line(scene):
+    for name in ("plan", "runs"):
+        validate(json.loads(json.dumps(scene[name])))
+    plan, runs = scene["plan"]["result"], scene["runs"]["result"]
+    assert plan["steps"] == runs["steps"] == runs["releases"] == 120
+    assert runs["compare"]["releases"] == 120
+    assert runs["epsilon"]["upper"] == runs["compare"]["epsilon"]["upper"] <= 2.8
+    assert runs["paired"]["pairs"] == 3
+    assert plan["noise_multiplier"] == runs["noise_multiplier"]
+    advised = plan["advice"] != "dp-sgd"
+    assert all((run["pilot_steps"] > 0) == advised for run in runs["method"]["runs"])
+    assert all(run["pilot_steps"] == 0 for run in runs["compare"]["runs"])
+
+
+def test_files_and_table(scene, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(demo, "SCENES", (SMALL,))
+    assert demo.main([str(tmp_path / "out")]) == 0
+    printed = capsys.readouterr().out
+    ratio = scene["runs"]["result"]["paired"]["ratio"]["value"]
+    assert f"{ratio:.4g}" in printed  # seeded: the same run again
+    assert scene["plan"]["result"]["advice"] in printed
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "http" not in page
+    assert page.count("<svg") == 2
+    assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_unknown_options_are_refused(capsys):
+    assert demo.main(["--fast"]) == 2
+    assert capsys.readouterr().err.startswith("usage:")
+
+
+@pytest.mark.slow
+def test_the_demonstration_itself(tmp_path, capsys):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+    assert demo.main([str(tmp_path)]) == 0
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 180
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[2].split()[:2] == ["text", "dp-sgd"]
+    assert lines[3].split()[:2] == ["hetM", "dp2"]
+    ratios = [float(line.split("[")[0].split()[-1]) for line in lines[2:4]]
+    assert ratios[0] > 0.99  # on text DP² is no better, as the advice says
+    assert ratios[1] < 0.97  # on hetM it is
