@@ -21,6 +21,7 @@ _SMALLEST, _LARGEST = 1e-3, 1e9
 _TOLERANCE = 1e-9
 _AIM = 0.4e-9  # the solve aims this far inside the budget, relative to ε
 _EVALUATIONS = 80
+_FAILURES = 4  # refusals of the accountant after which a solve gives up
 
 MakeEvent = Callable[[float], dp_accounting.DpEvent]
 
@@ -152,13 +153,13 @@ def _solve_delta(
     left = right = None
     x = min(max(start, low), high)
     pace = 0.08
-    failure: AccuracyError | None = None
+    failures = 0
     for _ in range(_EVALUATIONS):
         try:
             value = known[x] = excess(x)
-        except AccuracyError as error:
-            failure = error
-            if x >= high:
+        except AccuracyError:
+            failures += 1
+            if x >= high or failures > _FAILURES:
                 raise
             x = min(high, x + 0.02 if right is None else 0.5 * (x + right))
             continue
@@ -181,7 +182,7 @@ def _solve_delta(
         pace *= 2 if left is None or right is None else 1
         if left is not None and right is not None and right - left < 1e-14 * max(1.0, abs(x)):
             return right, _slope(known, right)
-    raise failure or AccuracyError(f"{budget}: the calibration did not converge")
+    raise AccuracyError(f"{budget}: the calibration did not converge")
 
 
 def _nothing_to_calibrate(budget: str) -> InfeasibleBudgetError:

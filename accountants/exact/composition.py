@@ -45,7 +45,7 @@ class Composition:
             variance += count * pair.q**2 * math.expm1(inverse)
             barrier = min(barrier, 2 + 2 * pair.sigma**2 * math.log(1 / pair.q))
         guess = math.sqrt(2 * max(-log_delta, 0.5) / variance) if variance > 0 else barrier
-        return min(max(min(guess, 3 * barrier), 1e-3), 1e6)
+        return min(max(min(guess, 3 * barrier), 1e-3), 1e12)
 
     def table(self, c: Array) -> TiltTable:
         """Cumulants at the increasing tilts ``c`` (see ``TiltTable``)."""

@@ -23,8 +23,10 @@ from accountants.relations import Direction
 Array = NDArray[np.float64]
 LogDensity = Callable[[Array], Array]
 
+_BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
+_SMALLEST_SIGMA = 0.05
 _MAX_STEPS = 1_500_000
 
 
@@ -38,34 +40,24 @@ class LossLaw:
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
         """(log δ, derivative of log δ) at ``epsilon``."""
-        x, weight, logs = self._cut(epsilon)
-        excess = self.edge - epsilon + self.sign * x
-        positive = excess > 0
-        if not positive.any():
-            return -math.inf, -math.inf
-        peak = float(logs[positive].max())
-        base = np.where(positive, weight * np.exp(logs - peak), 0.0)
-        shrink = np.exp(-np.maximum(excess, 0.0))
-        total = float(np.sum(base * -np.expm1(-np.maximum(excess, 0.0))))
-        if total <= 0:
-            return -math.inf, -math.inf
-        return peak + math.log(total), -float(np.sum(base * shrink)) / total
-
-    def _cut(self, epsilon: float) -> tuple[Array, Array, Array]:
-        """Quadrature of the law with a panel end where the loss equals ``epsilon``."""
         at = (epsilon - self.edge) * self.sign
         law = self.law
-        inside = int(np.searchsorted(law.breaks, at)) - 1
-        x, weight, logs = law.rows()
-        if 0 <= inside < law.panels and law.breaks[inside] < at < law.breaks[inside + 1]:
-            left, right = law.breaks[inside], law.breaks[inside + 1]
-            begin, end = (at, right) if self.sign > 0 else (left, at)
-            share = (end - begin) / (right - left)
-            unit = (x[inside] - left) / (right - left)
-            x[inside] = begin + (end - begin) * unit
-            weight[inside] = weight[inside] * share
-            logs[inside] = law.log_on(np.array([inside]), x[inside][None, :])[0]
-        return x, weight, logs
+        # 1 - exp(ε - loss) bends within a few units of ε, whatever the width of a panel.
+        ends = np.concatenate([law.breaks, at + self.sign * _BEND])
+        low, high = (at, law.breaks[-1]) if self.sign > 0 else (law.breaks[0], at)
+        low = max(low, float(law.breaks[0]))
+        high = min(high, float(law.breaks[-1]))
+        if not low < high:
+            return -math.inf, -math.inf
+        ends = np.unique(np.clip(ends, low, high))
+        x, weight, logs = law.between(ends)
+        excess = np.maximum(self.sign * (x - at), 0.0)
+        peak = float(logs.max())
+        base = weight * np.exp(logs - peak)
+        total = float(np.sum(base * -np.expm1(-excess)))
+        if total <= 0:
+            return -math.inf, -math.inf
+        return peak + math.log(total), -float(np.sum(base * np.exp(-excess))) / total
 
 
 def loss_law(composition: Composition, log_delta: float) -> LossLaw:
@@ -118,13 +110,13 @@ def _power(law: Law, count: int, floor: float) -> Law:
 
 def _single(pair: SampledGaussianPair, floor: float) -> Law:
     """Law of one release's |loss - edge| under the distribution the output is drawn from."""
+    if pair.sigma < _SMALLEST_SIGMA:
+        raise AccuracyError(f"noise multiplier {pair.sigma:g} is too small for densities")
     reach = math.sqrt(2 * (4 - floor)) + 1
     low = -reach
     high = reach + (0.0 if pair.direction is Direction.ADD else 1 / pair.sigma)
     step = min(0.8, 0.7 * pair.sigma)
     u = np.linspace(low, high, max(9, math.ceil((high - low) / step) + 1))
-    if u.size > 4000:
-        raise AccuracyError(f"noise multiplier {pair.sigma:g} is too small for this engine")
     if pair.direction is Direction.SYMMETRIC:
         breaks, log_density = _symmetric(pair, u)
     else:

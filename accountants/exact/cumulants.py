@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 ROUND = 2.0**-53
 _DROP = 46.0  # nats below the peak at which an integrand is cut off
 _MAX_NODES = 400_000
+SMALLEST_SIGMA, LARGEST_SIGMA = 1e-3, 1e9
 
 
 def expm1_minus(x: Array) -> Array:
@@ -60,6 +61,11 @@ def log1p_minus(x: Array) -> Array:
 
 def output_range(pair: SampledGaussianPair, top_tilt: float) -> tuple[float, float]:
     """Outputs u outside which tilts 0..``top_tilt`` leave a share below exp(-46)."""
+    if not SMALLEST_SIGMA <= pair.sigma <= LARGEST_SIGMA:
+        raise AccuracyError(
+            f"noise multiplier {pair.sigma:g} of a sampled release is outside "
+            f"[{SMALLEST_SIGMA:g}, {LARGEST_SIGMA:g}], where sums of moments are reliable"
+        )
     reach = (top_tilt + 1) / pair.sigma
     low, high = -12.0, reach + 12.0
     for _ in range(40):

@@ -104,7 +104,7 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
             found.reasons.append(str(error))
     if found.error > STATED_ERROR and table is not None:
         _contour_epsilon(composition, table, guess, log_delta, _SLOW, WORK_LIMIT, found)
-    return found.accept(f"epsilon at log delta = {log_delta:.6g}")
+    return found.accept(f"epsilon at delta = {_power_of_ten(log_delta)}")
 
 
 def surely_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
@@ -140,11 +140,11 @@ class _Best:
     def accept(self, what: str) -> Bracket:
         """The answer, or a refusal that says why."""
         if self.bracket is None or self.error > STATED_ERROR:
-            bar = f"smallest error bar {self.error:.2g}; " if self.bracket is not None else ""
-            reasons = "; ".join(dict.fromkeys(self.reasons))
+            bar = f"smallest error bar {self.error:.2g}, " if self.bracket is not None else ""
+            first_and_last = dict.fromkeys(self.reasons[:1] + self.reasons[-1:])
             raise AccuracyError(
-                f"{what} cannot be computed to a relative error of {STATED_ERROR:g} in delta: "
-                f"{bar}{reasons}"
+                f"{what} cannot be computed to a relative error of {STATED_ERROR:g} in delta "
+                f"({bar}{'; '.join(first_and_last)})"
             )
         return self.bracket
 
@@ -222,6 +222,11 @@ def _contour_epsilon(
                     break
         if found.error <= AIMED_ERROR:
             return
+
+
+def _power_of_ten(logarithm: float) -> str:
+    exponent = math.floor(logarithm / math.log(10))
+    return f"{math.exp(logarithm - exponent * math.log(10)):.4g}e{exponent}"
 
 
 def _better_target(log_delta: float, value: DeltaValue) -> float:

@@ -11,10 +11,13 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
+
 from accountants.bracket import Bracket
 from accountants.exact import inversion, single
 from accountants.exact.composition import Composition
 from accountants.pairs import SampledGaussianPair
+from accountants.profiles import log_gaussian_delta, log_sampled_delta
 from accountants.relations import Direction
 from accountants.walk import SampledGaussian
 
@@ -72,6 +75,18 @@ class Run:
         return math.log(-math.expm1(never)) if never < 0 else -math.inf
 
     @property
+    def log_total_variation_bound(self) -> float:
+        """log of a bound on δ(0): the total variation distances of all releases, added."""
+        terms = [
+            math.log(n) + log_sampled_delta(0.0, p.q, p.sigma, p.direction)
+            for p, n in self.composition.pairs
+        ]
+        if self.composition.gap_squared > 0:
+            gap = math.sqrt(self.composition.gap_squared)
+            terms.append(float(log_gaussian_delta(0.0, gap)))
+        return float(np.logaddexp.reduce(terms))
+
+    @property
     def closed_form(self) -> single.LogDelta | None:
         """log δ as a function of ε where a closed form exists."""
         pairs = self.composition.pairs
@@ -88,7 +103,7 @@ def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
         loss = Bracket(run.largest_loss, run.largest_loss)
         return floor.hull_of_maximum(loss)
     log_delta = math.log(delta)
-    if log_delta >= run.log_hit_probability + 1e-12:
+    if log_delta >= min(run.log_hit_probability, run.log_total_variation_bound) + 1e-11:
         return floor.hull_of_maximum(Bracket(0.0, 0.0))
     closed_form = run.closed_form
     if closed_form is not None:

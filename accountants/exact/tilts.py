@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 _POINTS = 16
 _LADDER = np.arange(_POINTS) / (_POINTS - 1)
+_LARGEST_TILT = 1e16
 _JUMP = 20.0  # largest drop of log δ between neighbouring tilts at the crossing, in nats
 
 
@@ -113,14 +114,14 @@ def locate(
     Raises
     ------
     AccuracyError
-        If no crossing is found between tilts 1e-9 and 1e9.
+        If no crossing is found between tilts 1e-9 and 1e16.
     """
     c = _ladder(centre / 12, centre * 2.5)
     for _ in range(40):
         table = tabulate(c)
         crossed = np.flatnonzero(key(table) <= target)
         if not crossed.size:
-            if c[-1] > 1e9:
+            if c[-1] > _LARGEST_TILT:
                 break
             c = _ladder(max(float(c[0]), float(c[-1]) / 30), float(c[-1]) * 3)
             continue
