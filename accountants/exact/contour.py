@@ -29,6 +29,7 @@ ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
 _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
 WORK_LIMIT = 30_000_000  # nodes in t times nodes in u
 _ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
+_MANY_STEPS = 200_000
 _PICKS = np.linspace(0, 1, 6)
 _PROBES: Array = 1.35 ** np.arange(0.0, 9.0)
 _TAIL: Array = 1.3 ** np.arange(0.0, 9.0)
@@ -141,6 +142,7 @@ class Contour:
             (TiltedPair.of(pair, self.tilt, *moments.range_at(self.tilt), refine), count)
             for (pair, count), moments in zip(composition.pairs, table.moments, strict=True)
         ]
+        self._many_steps = refine < 1 or composition.steps > _MANY_STEPS
         self._measure()
         self._sum_characteristic(log_delta, epsilon, work_limit)
         self._estimate_quadrature()
@@ -159,7 +161,7 @@ class Contour:
                 pair.rounding + pair.quadrature + ROUND * abs(pair.log_moment)
             )
             self.mean += count * pair.mean
-            self._mean_bar += 4 * ROUND * count * (abs(pair.mean) + pair.spread)
+            self._mean_bar += count * (pair.mean_bar + ROUND * abs(pair.mean))
             variance += count * pair.spread**2
         self._deviation = math.sqrt(variance)
 
@@ -168,7 +170,9 @@ class Contour:
         modulus = -0.5 * self._composition.gap_squared * t * t
         phase = np.zeros_like(t)
         for pair, count in self._tilted:
-            real, imaginary = centred_characteristic(pair.weight, pair.centred, t)
+            real, imaginary = centred_characteristic(
+                pair.weight, pair.centred, t, many_steps=self._many_steps
+            )
             with np.errstate(divide="ignore"):
                 modulus = modulus + 0.5 * count * np.log1p(
                     np.maximum(2 * real + real * real + imaginary * imaginary, -1.0)
@@ -232,16 +236,21 @@ class Contour:
         error = np.zeros(picks.size)
         rounding = np.zeros_like(t)
         for pair, count in self._tilted:
-            own = centred_characteristic(pair.weight, pair.centred, some)
-            other = centred_characteristic(pair.shifted_weight, pair.shifted_centred, some)
+            own = centred_characteristic(
+                pair.weight, pair.centred, some, many_steps=self._many_steps
+            )
+            other = centred_characteristic(
+                pair.shifted_weight, pair.shifted_centred, some, many_steps=self._many_steps
+            )
             gap = np.hypot(own[0] - other[0], own[1] - other[1])
             error += count * gap / np.maximum(np.hypot(1 + own[0], own[1]), 1e-300)
-            rounding += (4 * ROUND * count) * np.minimum(2.0, t * pair.spread)
+            angle = t * pair.spread
+            amplitude = np.minimum(2.0, angle * angle if self._many_steps else angle)
+            rounding += (8 * ROUND * count) * amplitude
         # The two node sets together would be far better than either, so that their whole
         # difference bounds the error of one.
-        self._relative = rounding + np.interp(t, some, error) + ROUND * np.abs(self._phase)
+        self._relative = rounding + np.interp(t, some, error) + ROUND * (np.abs(self._phase) + 8)
         self._size = np.abs(self._factor)
-        self._size_sum = float(self._size.sum())
         self._size_moment = float(self._size @ t)
         self._size_error = float(self._size @ self._relative)
 
@@ -274,9 +283,13 @@ class Contour:
     def evaluate(self, epsilon: float) -> DeltaValue:
         """log δ at ``epsilon`` with its whole error bar."""
         log_scale, total, slope = self.raw(epsilon)
-        reach = self._mean_bar + ROUND * (abs(epsilon) + abs(self.mean))
-        common = self._psi_bar + 2 * ROUND * (abs(self.psi) + abs(self.tilt * epsilon) + 8)
-        other = self._size_error + self._size_moment * reach + self._size_sum * common + self._cut
+        # An error of the mean loss shifts ε, one of psi scales the sum: neither is amplified
+        # by the cancellation between terms.
+        shift = self._mean_bar + ROUND * (abs(epsilon) + abs(self.mean))
+        scale = self._psi_bar + 2 * ROUND * (abs(self.psi) + abs(self.tilt * epsilon) + 8)
+        turned = ROUND * abs(self.mean - epsilon) * self._size_moment
+        other = self._size_error + turned + self._cut
+        other += abs(total) * scale + abs(slope) * shift
         images = math.exp(min(self.images(epsilon) - log_scale, 700.0))
         low, high = total - images - other, total + other
         return DeltaValue(

@@ -161,6 +161,8 @@ class TiltedPair:
         The same for the other node set (same mean, same normaliser).
     mean, spread : float
         Mean and standard deviation of the tilted loss.
+    mean_bar : float
+        Absolute error bar of the mean.
     """
 
     log_moment: float
@@ -172,6 +174,7 @@ class TiltedPair:
     shifted_centred: Array
     mean: float
     spread: float
+    mean_bar: float
 
     @staticmethod
     def of(
@@ -194,16 +197,19 @@ class TiltedPair:
         mean = float(own @ loss)
         centred = at.loss - mean
         spread = math.sqrt(float(own @ (centred[::2] * centred[::2])))
+        shifted_weight, shifted_centred = weight[1::2], centred[1::2]
         return TiltedPair(
             log_moment=log_moment,
             rounding=rounding,
             quadrature=abs(other - log_moment),
             weight=np.ascontiguousarray(own),
             centred=np.ascontiguousarray(centred[::2]),
-            shifted_weight=weight[1::2],
-            shifted_centred=centred[1::2],
+            shifted_weight=shifted_weight,
+            shifted_centred=shifted_centred,
             mean=mean,
             spread=spread,
+            mean_bar=8 * ROUND * (abs(mean) + spread)
+            + abs(float(shifted_weight @ shifted_centred)),
         )
 
 
@@ -247,14 +253,19 @@ def _log_moments(
     return math.log1p(excess), math.log1p(other), bar / (1 + excess)
 
 
-def centred_characteristic(weight: Array, centred: Array, t: Array) -> tuple[Array, Array]:
-    """Real and imaginary part of sum_j w_j (exp(i t x_j) - 1), without cancellation.
+def centred_characteristic(
+    weight: Array, centred: Array, t: Array, *, many_steps: bool
+) -> tuple[Array, Array]:
+    """Real and imaginary part of sum_j w_j (exp(i t x_j) - 1 - i t x_j), without cancellation.
 
     Parameters
     ----------
     weight, centred : ndarray, shape (J,)
-        Weights and points x_j.
+        Weights and points x_j, whose weighted mean is 0 up to rounding.
     t : ndarray, shape (N,)
+    many_steps : bool
+        Sum sin(y) - y by its series where y is small: dearer, and needed where the result is
+        multiplied by a huge number of steps.
 
     Returns
     -------
@@ -262,13 +273,34 @@ def centred_characteristic(weight: Array, centred: Array, t: Array) -> tuple[Arr
     """
     real = np.empty_like(t)
     imaginary = np.empty_like(t)
-    rows = max(1, 1_000_000 // max(1, centred.size))
+    rows = max(1, 250_000 // max(1, centred.size))
     for start in range(0, t.size, rows):
-        half = np.outer(t[start : start + rows], 0.5 * centred)
+        block = slice(start, start + rows)
+        half = np.outer(t[block], 0.5 * centred)
         sine = np.sin(half)
-        np.cos(half, out=half)
-        half *= sine
+        if many_steps:
+            imaginary[block] = _sine_minus(half) @ weight
+        else:
+            np.cos(half, out=half)
+            half *= sine
+            imaginary[block] = 2 * (half @ weight)
         sine *= sine
-        real[start : start + rows] = -2 * (sine @ weight)
-        imaginary[start : start + rows] = 2 * (half @ weight)
+        real[block] = -2 * (sine @ weight)
     return real, imaginary
+
+
+def _sine_minus(half: Array) -> Array:
+    """sin(2x) - 2x, accurate near 0."""
+    angle = 2 * half
+    small = np.abs(angle) < 1.0
+    near = np.where(small, angle, 0.0)
+    square = near * near
+    total = np.full_like(near, _SINE[0])
+    for coefficient in _SINE[1:]:
+        total *= square
+        total += coefficient
+    total *= square * near
+    return np.where(small, total, np.sin(angle) - angle)
+
+
+_SINE = tuple((-1) ** k / math.factorial(2 * k + 1) for k in range(9, 0, -1))
