@@ -36,7 +36,7 @@ def account(
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,
 ) -> None:
-    """The ε (or δ) of a run of DP-SGD or DP², as a bracket whose two ends are both certain.
+    """The ε (or δ) of a run of DP-SGD or DP², as a bracket around the exact value.
 
     Every step of DP² releases one noised sum of clipped gradients, as every step of DP-SGD does, so
     one account covers both.

@@ -29,7 +29,7 @@ COMMANDS: dict[str, Command] = {
         "The delay for a privacy budget, or the advice not to precondition, with the reasons.",
     ),
     "account": Command(
-        "dp2theory.cli.account:account", "The ε (or δ) of a run: a bracket with both ends proved."
+        "dp2theory.cli.account:account", "The ε (or δ) of a run, between two ends."
     ),
     "calibrate": Command(
         "dp2theory.cli.calibrate:calibrate", "The noise multiplier that meets a privacy budget."
