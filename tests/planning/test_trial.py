@@ -181,6 +181,14 @@ def test_each_run_makes_its_own_pilot():
     assert ours.runs[1].final_loss == online.final_loss
 
 
+def test_a_saved_pilot_is_continued_once_by_its_stream_and_then_by_others(state):
+    arm = Arm("dp2-rmsprop", DP2, state)
+    run_arms([arm], small_problem(), small_budget(), (0, 1, 2))
+    losses = [one.final_loss for one in arm.runs]
+    assert losses[0] == one_run(DP2, pilot=state).final_loss
+    assert len(set(losses)) == 3  # three draws of noise, and not one three times
+
+
 def test_pilots_delay_is_taken_when_asked_for(state):
     arm = Arm("dp2-rmsprop", DP2, state, delay_by_pilot=True)
     run_arms([arm], small_problem(), small_budget(), (0,))
