@@ -1,6 +1,5 @@
 """Known-wrong planners, each of which a test of tests/planning must catch."""
 
-import numpy as np
 import pytest
 
 from dp2theory.planning import blocks, comparison, gate, pilot, trial
