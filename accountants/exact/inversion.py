@@ -23,7 +23,8 @@ from accountants.exact.tilts import TiltTable, locate
 Array = NDArray[np.float64]
 Attempts = tuple[tuple[int, float], ...]
 
-AIMED_ERROR = 1e-10  # relative error of δ at which no further method is tried
+AIMED_ERROR = 1e-10  # relative error of δ at which no further contour is tried
+GOOD_ERROR = 1e-9  # relative error of δ above which the slow convolution is tried
 STATED_ERROR = 1e-6  # relative error of δ above which the engine refuses
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
 _SLOW = ((0, 0.12), (1, 0.12), (0, 0.06))
@@ -58,7 +59,7 @@ def delta_value(composition: Composition, epsilon: float) -> Bracket:
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > AIMED_ERROR:
+    if found.error > GOOD_ERROR:
         try:
             bracket = convolution.log_delta_bracket(composition, epsilon, min(guess, 0.0))
             found.offer(bracket, 0.5 * bracket.width)
@@ -96,7 +97,7 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > AIMED_ERROR:
+    if found.error > GOOD_ERROR:
         try:
             bracket, error_bar = convolution.epsilon_bracket(composition, log_delta, guess)
             found.offer(bracket, error_bar)
