@@ -121,6 +121,14 @@ class MomentTable:
         spread = (weight @ (loss * loss)) / total - mean * mean
         return peak + np.log(total) + self._log_step, mean, np.maximum(spread, 0.0)
 
+    def log_modulus(self, tilt: float, t: Array) -> Array:
+        """log |M(c+it)/M(c)| of one step at tilt c."""
+        weight = np.exp(self._base + tilt * self._nodes.loss)
+        weight /= weight.sum()
+        centred = self._nodes.loss - float(weight @ self._nodes.loss)
+        real, imaginary = centred_characteristic(weight, centred, t, many_steps=False)
+        return 0.5 * np.log1p(np.maximum(2 * real + real * real + imaginary * imaginary, -1.0))
+
     def range_at(self, tilt: float) -> tuple[float, float]:
         """Outputs outside which the law tilted by ``tilt``, or untilted, is negligible."""
         u = self._nodes.u

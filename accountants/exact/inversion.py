@@ -17,7 +17,7 @@ from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.exact import convolution
 from accountants.exact.composition import Composition
-from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, place
+from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, absolute_bound, place
 from accountants.exact.tilts import TiltTable, locate
 
 Array = NDArray[np.float64]
@@ -111,7 +111,8 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
 def surely_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
     """Whether δ(``epsilon``) is below exp(``log_delta``) beyond the error bars.
 
-    A proved Chernoff bound is tried first, then one contour.
+    A proved Chernoff bound is tried first, then the integral of the absolute value over one
+    contour, then the contour sum.
     """
     try:
         table, guess = _table_for_epsilon(composition, epsilon)
@@ -119,6 +120,8 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
         return False
     # The tabulated cumulants carry rounding of about 1e-15 a step.
     if table.log_chernoff(epsilon) + 1e-9 + 1e-14 * composition.steps < log_delta:
+        return True
+    if absolute_bound(composition, table, epsilon) < log_delta:
         return True
     found = _Best()
     _contour_delta(composition, table, epsilon, guess, _QUICK[:1], _QUICK_WORK, found)
