@@ -6,5 +6,9 @@
 * `pilot`: the first quarter of the run, made with DP-SGD while the blocks are watched;
 * `state`: the file that keeps a pilot so that the run can go on from it;
 * `plan`: all of it in one call;
-* `trial`: seeded runs of optimizers side by side, from step 0 or from a pilot.
+* `methods`: optimizers by name, with documented defaults;
+* `trial`: one seeded run, from step 0 or going on from a pilot (the online switch);
+* `comparison`: methods side by side on the same seeds, and what their ledgers cost;
+* `tuned`: grid search for such runs;
+* `paired`: intervals of paired differences and ratios.
 """

@@ -1,1 +1,1 @@
-"""Tests of the planner."""
+"""Tests of the planner; a package, so that they share a small problem."""
