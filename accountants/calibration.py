@@ -103,15 +103,27 @@ def calibrate_noise_multiplier(
     budget = f"epsilon={epsilon!r} at delta={delta!r}"
     if accountant(_SMALLEST).hit_probability_bound < delta:
         raise _nothing_to_calibrate(budget)
-    start = _first_guess(make_event, neighboring_relation, epsilon, delta)
-    x, slope = _solve_delta(excess, start, budget)
-    return _polish(accountant, x, slope, epsilon, delta)
+
+    def estimated_excess(x: float) -> float:
+        value = accountant(math.exp(x)).log_delta_estimate(epsilon)
+        return max(value, -1e6) - math.log(delta)
+
+    x, slope = _first_guess(make_event, neighboring_relation, epsilon, delta)
+    try:
+        x, slope, _ = _solve_delta(estimated_excess, x, slope, budget, within=0.02)
+    except (AccuracyError, InfeasibleBudgetError):
+        pass  # an estimate decides nothing: the true solve starts from the cruder guess
+    x, slope, value = _solve_delta(excess, x, slope, budget, within=2e-3)
+    return _polish(accountant, x, slope, value, epsilon, delta)
 
 
 def _first_guess(
     make_event: MakeEvent, relation: NeighboringRelation, epsilon: float, delta: float
-) -> float:
-    """log of a noise multiplier at which loss variances match those of a Gaussian release."""
+) -> tuple[float, float]:
+    """log of a noise multiplier at which loss variances match those of a Gaussian release.
+
+    With it comes a guess of the derivative of log δ in it.
+    """
     log_delta = math.log(delta)
 
     def gaussian_excess(log_gap: float) -> float:
@@ -120,11 +132,11 @@ def _first_guess(
     try:
         gap = math.exp(optimize.brentq(gaussian_excess, -40, 40, xtol=1e-3))
     except ValueError:
-        return 0.0
+        return 0.0, -math.inf
     try:
         found = list(leaves(make_event(1.0), 1, relation))
     except UnsupportedLeaf:
-        return 0.0  # the accountant will say why
+        return 0.0, -math.inf  # the accountant will say why
     shift = 4.0 if relation is NeighboringRelation.REPLACE_ONE else 1.0
 
     def variance_excess(x: float) -> float:
@@ -139,15 +151,19 @@ def _first_guess(
         return math.log(total + 1e-300) - 2 * math.log(gap)
 
     try:
-        return float(optimize.brentq(variance_excess, -3.0, 18.0, xtol=1e-3))
+        x = float(optimize.brentq(variance_excess, -3.0, 18.0, xtol=1e-3))
     except ValueError:
-        return 0.0
+        return 0.0, -math.inf
+    log_gap = math.log(gap)
+    by_gap = (gaussian_excess(log_gap + 0.01) - gaussian_excess(log_gap)) / 0.01
+    gap_by_x = (variance_excess(x + 0.01) - variance_excess(x)) / 0.02
+    return x, by_gap * gap_by_x
 
 
 def _solve_delta(
-    excess: Callable[[float], float], start: float, budget: str
-) -> tuple[float, float]:
-    """x with log δ within 1e-5 of its target, and the slope there: safeguarded secant."""
+    excess: Callable[[float], float], start: float, slope: float, budget: str, *, within: float
+) -> tuple[float, float, float]:
+    """x with log δ ``within`` its target, slope and excess there, by a safeguarded secant."""
     low, high = math.log(_SMALLEST), math.log(_LARGEST)
     known: dict[float, float] = {}
     left = right = None
@@ -167,8 +183,8 @@ def _solve_delta(
             left = x
         else:
             right = x
-        if abs(value) < 1e-5 and len(known) > 1:
-            return x, _slope(known, x)
+        if abs(value) < within:
+            return x, slope, value
         if left is None:
             if x <= low:
                 raise _nothing_to_calibrate(budget)
@@ -177,11 +193,13 @@ def _solve_delta(
                 f"{budget}: not met by any noise multiplier up to {_LARGEST:g}",
                 nearest="a larger epsilon or delta, or fewer steps",
             )
-        x = _next(known, x, left, right, pace)
+        if len(known) > 1:
+            slope = _slope(known, x)
+        x = _next(value, slope, x, left, right, pace)
         x = min(max(x, low), high)
         pace *= 2 if left is None or right is None else 1
         if left is not None and right is not None and right - left < 1e-14 * max(1.0, abs(x)):
-            return right, _slope(known, right)
+            return right, slope, known[right]
     raise AccuracyError(f"{budget}: the calibration did not converge")
 
 
@@ -199,23 +217,20 @@ def _slope(known: dict[float, float], x: float) -> float:
 
 
 def _next(
-    known: dict[float, float],
+    value: float,
+    slope: float,
     x: float,
     left: float | None,
     right: float | None,
     pace: float,
 ) -> float:
     """Secant step kept inside the bracket, or a growing step where there is none yet."""
-    guess = math.nan
-    if len(known) > 1:
-        slope = _slope(known, x)
-        if slope < 0:
-            guess = x - known[x] / slope
+    guess = x - value / slope if slope < 0 else math.nan
     if left is not None and right is not None:
         inside = left < guess < right
         return guess if inside else 0.5 * (left + right)
-    stride = pace if known[x] > 0 else -pace
-    if math.isfinite(guess) and (guess - x) * stride > 0 and abs(guess - x) < 4 * pace:
+    stride = pace if value > 0 else -pace
+    if (guess - x) * stride > 0 and abs(guess - x) < 4 * pace:
         return guess + 0.02 * (guess - x)
     return x + stride
 
@@ -223,14 +238,15 @@ def _next(
 def _polish(
     accountant: Callable[[float], ExactAccountant],
     x: float,
-    log_delta_slope: float,
+    delta_slope: float,
+    delta_excess: float,
     epsilon: float,
     delta: float,
 ) -> Calibration:
     """Move from a nearly solved x until the upper end of ε lies just inside the budget."""
     low, high = -math.inf, math.inf  # low: too little noise
     previous: tuple[float, float] | None = None
-    slope = -1.5 if log_delta_slope >= 0 else math.nan  # d log ε / dx, first step below
+    slope = -1.5  # d log ε / dx until it is known better
     best: Calibration | None = None
     for _ in range(_EVALUATIONS):
         sigma = math.exp(x)
@@ -246,8 +262,8 @@ def _polish(
             high = min(high, x)
         if previous is not None and previous[0] != x:
             slope = (gap - previous[1]) / (x - previous[0])
-        elif math.isnan(slope):
-            slope = -1.5
+        elif abs(delta_excess) > 1e-7 and delta_slope * gap * delta_excess < 0:
+            slope = delta_slope * gap / delta_excess  # both excesses are of the same x
         previous = (x, gap)
         target = x - (gap + _AIM) / slope if slope < 0 else math.nan
         if not low < target < high:

@@ -178,6 +178,24 @@ class ExactAccountant(PrivacyAccountant):
             answer = engine.larger_log_delta(run, epsilon, answer)
         return answer
 
+    def log_delta_estimate(self, target_epsilon: float) -> float:
+        """Saddle-point estimate of log δ: fast, **no bound**, for first guesses of a solve.
+
+        Raises
+        ------
+        ValueError
+            If ``target_epsilon`` is negative or NaN.
+        AccuracyError
+            If there is no saddle point to estimate from.
+        """
+        epsilon = validation.target_epsilon(target_epsilon)
+        if self._non_private:
+            return 0.0
+        if not self._counts or epsilon == math.inf:
+            return -math.inf
+        runs = (engine.Run.of(self._counts, d, self._rule.shift) for d in self._directions)
+        return max(engine.log_delta_estimate(run, epsilon) for run in runs)
+
     def delta_bracket(self, target_epsilon: float) -> Bracket:
         """Smallest δ such that the composition is (``target_epsilon``, δ)-DP, between two ends.
 

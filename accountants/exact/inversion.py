@@ -108,6 +108,17 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
     return found.accept(f"epsilon at delta = {_power_of_ten(log_delta)}")
 
 
+def delta_estimate(composition: Composition, epsilon: float) -> float:
+    """Saddle-point estimate of log δ(ε): no bound, for first guesses only.
+
+    Raises
+    ------
+    AccuracyError
+        If there is no saddle point.
+    """
+    return _table_for_epsilon(composition, epsilon)[1]
+
+
 def surely_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
     """Whether δ(``epsilon``) is below exp(``log_delta``) beyond the error bars.
 

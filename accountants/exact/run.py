@@ -123,6 +123,16 @@ def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
     return floor.hull_of_maximum(inversion.delta_value(run.composition, epsilon))
 
 
+def log_delta_estimate(run: Run, epsilon: float) -> float:
+    """Estimate of the run's log δ(``epsilon``); see ``inversion.delta_estimate``."""
+    if epsilon >= run.largest_loss:
+        return -math.inf
+    closed_form = run.closed_form
+    if closed_form is not None:
+        return closed_form(epsilon)
+    return inversion.delta_estimate(run.composition, epsilon)
+
+
 def _surely_below(run: Run, epsilon: float, log_delta: float) -> bool:
     """Whether the run's δ(``epsilon``) is certainly below exp(``log_delta``)."""
     return epsilon >= run.largest_loss or inversion.surely_below(
