@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -109,10 +110,9 @@ def calibrate_noise_multiplier(
         return max(value, -1e6) - math.log(delta)
 
     x, slope = _first_guess(make_event, neighboring_relation, epsilon, delta)
-    try:
+    # An estimate decides nothing: where it fails the true solve starts from the cruder guess.
+    with contextlib.suppress(AccuracyError, InfeasibleBudgetError):
         x, slope, _ = _solve_delta(estimated_excess, x, slope, budget, within=0.02)
-    except (AccuracyError, InfeasibleBudgetError):
-        pass  # an estimate decides nothing: the true solve starts from the cruder guess
     x, slope, value = _solve_delta(excess, x, slope, budget, within=2e-3)
     return _polish(accountant, x, slope, value, epsilon, delta)
 
