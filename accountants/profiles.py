@@ -18,6 +18,8 @@ from accountants.relations import Direction
 
 _NODES, _WEIGHTS = leggauss(12)
 _NARROW = 0.5
+_UNIT = 2.0**-53
+_FLAT = 200.0  # units of rounding of the Mills ratios and logarithms
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -33,9 +35,11 @@ def _mills(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _mills_slope(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 - x R(x), which is -R'(x) > 0; asymptotic where the difference would cancel."""
     far = x > 25
-    series_at = np.where(far, x, 30.0)
-    inverse = 1 / (series_at * series_at)
-    series = inverse * (1 - inverse * (3 - inverse * (15 - inverse * (105 - inverse * 945))))
+    inverse = 1 / np.square(np.where(far, x, 30.0))
+    series = np.zeros_like(x)
+    for odd in range(19, 1, -2):  # 1/x^2 (1 - 3/x^2 (1 - 5/x^2 (1 - …))), to 1e-16
+        series = odd * inverse * (1 - series)
+    series = inverse * (1 - series)
     near_at = np.where(far, 1.0, x)
     return np.where(far, series, 1 - near_at * _mills(near_at))
 
@@ -95,8 +99,24 @@ def log_gaussian_delta(epsilon: ArrayLike, gap: float) -> NDArray[np.float64]:
     return log_gap(np.asarray(epsilon, dtype=np.float64) / gap - 0.5 * gap, gap)
 
 
+def gaussian_error(epsilon: float, gap: float) -> float:
+    """Error bar of ``log_gaussian_delta``, absolute in log δ."""
+    start = epsilon / gap - 0.5 * gap
+    return _UNIT * (_FLAT + 4 * (abs(start) + 2) * (abs(epsilon) / gap + gap))
+
+
 def log_sampled_delta(epsilon: float, q: float, sigma: float, direction: Direction) -> float:
     """log δ(ε) of one Poisson-sampled Gaussian release, in closed form.
+
+    See ``sampled_delta``, which also returns an error bar.
+    """
+    return sampled_delta(epsilon, q, sigma, direction)[0]
+
+
+def sampled_delta(
+    epsilon: float, q: float, sigma: float, direction: Direction
+) -> tuple[float, float]:
+    """log δ(ε) of one Poisson-sampled Gaussian release, and its error bar.
 
     Parameters
     ----------
@@ -108,29 +128,46 @@ def log_sampled_delta(epsilon: float, q: float, sigma: float, direction: Directi
 
     Returns
     -------
-    float
-        ``-inf`` where δ is 0.
+    (float, float)
+        Value, ``-inf`` where δ is 0, and absolute error of rounding.
 
     Notes
     -----
     The likelihood ratio increases in the output, so each divergence is a tail event; writing
     the tails at the threshold leaves positive terms only (derived in docs/proofs/poisson.md).
+    The bar is first order: rounding in the threshold times the slope of log δ in it.
     """
     if epsilon == math.inf:
-        return -math.inf
+        return -math.inf, 0.0
     gap = 1 / sigma
+    if direction is Direction.SYMMETRIC:
+        return _replaced(epsilon, q, sigma)
     if direction is Direction.REMOVE:
         # H_a(P||Q) = q H_b(N(1)||N(0)), b = 1 + (a-1)/q
         inner = _log_shrunk(epsilon, q)
-        return math.log(q) + float(log_gaussian_delta(inner, gap))
-    if direction is Direction.ADD:
-        drop = math.expm1(-epsilon) / q
-        ratio = 1 + drop if drop > -0.5 else (math.exp(-epsilon) - (1 - q)) / q
-        if ratio <= 0:
-            return -math.inf
-        inner = -math.log1p(drop) if drop > -0.5 else -math.log(ratio)
-        return epsilon + math.log(q) - inner + float(log_gaussian_delta(inner, gap))
-    # Replace one: the threshold solves a quadratic in w = exp(x/sigma^2); in logs.
+        outer = math.log(q)
+        relative = 4.0
+    else:
+        # The largest loss is -log(1-q); how near ε is to it decides how well inner is known.
+        edge = -math.log1p(-q) if q < 1 else math.inf
+        room = edge - epsilon
+        if room <= 0:
+            return -math.inf, 0.0
+        log_ratio = math.log1p(-q) + _log_expm1(room) - math.log(q) if q < 1 else -epsilon
+        small = math.expm1(-epsilon) / q
+        inner = -math.log1p(small) if small > -0.5 else -log_ratio
+        outer = epsilon + math.log(q) - inner
+        relative = 4.0 + 4.0 * (edge / room if q < 1 else 0.0) * (small <= -0.5)
+    value = outer + float(log_gaussian_delta(inner, gap))
+    known = _UNIT * relative * min(1.0, inner) + _UNIT * inner
+    start = inner / gap - 0.5 * gap
+    error = gaussian_error(inner, gap) + known * ((abs(start) + 2) / gap + 2)
+    return value, error + _UNIT * 4 * abs(outer)
+
+
+def _replaced(epsilon: float, q: float, sigma: float) -> tuple[float, float]:
+    """The profile under replace-one; the threshold solves a quadratic in exp(x/sigma^2)."""
+    gap = 1 / sigma
     log_k = -0.5 * gap * gap
     log_b = _log_expm1(epsilon) + math.log1p(-q) if q < 1 and epsilon > 0 else -math.inf
     log_root = 0.5 * np.logaddexp(2 * log_b, math.log(4) + epsilon + 2 * (math.log(q) + log_k))
@@ -139,7 +176,10 @@ def log_sampled_delta(epsilon: float, q: float, sigma: float, direction: Directi
     first = float(log_gap(u - gap, gap))
     # phi(u+gap)(R(u) - R(u+gap)) = phi(u)(R(u)-R(u+gap)) * phi(u+gap)/phi(u)
     second = epsilon + float(log_gap(u, gap)) - u * gap - 0.5 * gap * gap
-    return math.log(q) + float(np.logaddexp(first, second))
+    size = abs(math.log(q)) + abs(log_k) + abs(log_w) + epsilon + 4
+    moved = sigma * 2 * _UNIT * size + 2 * _UNIT * (abs(u) + gap)
+    error = _UNIT * (_FLAT + 4 * size + 4 * abs(u) * gap) + moved * (abs(u) + 2 * gap + 2)
+    return math.log(q) + float(np.logaddexp(first, second)), error
 
 
 def _log_expm1(x: float) -> float:

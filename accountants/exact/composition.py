@@ -41,9 +41,9 @@ class Composition:
         variance = self.gap_squared
         barrier = math.inf
         for pair, count in self.pairs:
-            inverse = min(1 / pair.sigma**2, 2.5)
+            inverse = min((1 / pair.sigma) ** 2, 2.5)
             variance += count * pair.q**2 * math.expm1(inverse)
-            barrier = min(barrier, 2 + 2 * pair.sigma**2 * math.log(1 / pair.q))
+            barrier = min(barrier, 2 + 2 * pair.sigma * pair.sigma * math.log(1 / pair.q))
         guess = math.sqrt(2 * max(-log_delta, 0.5) / variance) if variance > 0 else barrier
         return min(max(min(guess, 3 * barrier), 1e-3), 1e12)
 

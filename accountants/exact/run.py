@@ -129,7 +129,7 @@ def log_delta_estimate(run: Run, epsilon: float) -> float:
         return -math.inf
     closed_form = run.closed_form
     if closed_form is not None:
-        return closed_form(epsilon)
+        return closed_form(epsilon)[0]
     return inversion.delta_estimate(run.composition, epsilon)
 
 

@@ -9,39 +9,32 @@ from scipy import optimize
 
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
-from accountants.exact.cumulants import ROUND
 from accountants.pairs import SampledGaussianPair
-from accountants.profiles import log_gaussian_delta, log_sampled_delta
+from accountants.profiles import gaussian_error, log_gaussian_delta, sampled_delta
 
-LogDelta = Callable[[float], float]
+LogDelta = Callable[[float], tuple[float, float]]
 
 
 def gaussian(gap: float) -> LogDelta:
-    """log δ as a function of ε for plain Gaussian releases with total ``gap``."""
-    return lambda epsilon: float(log_gaussian_delta(epsilon, gap))
+    """ε to log δ and its error bar, for plain Gaussian releases with total ``gap``."""
+
+    def log_delta(epsilon: float) -> tuple[float, float]:
+        return float(log_gaussian_delta(epsilon, gap)), gaussian_error(epsilon, gap)
+
+    return log_delta
 
 
 def sampled(pair: SampledGaussianPair) -> LogDelta:
-    """log δ as a function of ε for one sampled Gaussian release."""
-    return lambda epsilon: log_sampled_delta(epsilon, pair.q, pair.sigma, pair.direction)
-
-
-def bar(log_delta: float, epsilon: float) -> float:
-    """Error bar of the closed forms, absolute in log δ.
-
-    Rounding in the threshold, of relative size 2^-53, moves log δ by about its own size and
-    that of ε; the factor covers every case of a comparison with 60 digits (tests).
-    """
-    return ROUND * (2000 + 64 * abs(log_delta) + 16 * abs(epsilon))
+    """ε to log δ and its error bar, for one sampled Gaussian release."""
+    return lambda epsilon: sampled_delta(epsilon, pair.q, pair.sigma, pair.direction)
 
 
 def log_bracket(log_delta: LogDelta, epsilon: float) -> Bracket:
     """log δ(ε) with its bar."""
-    value = log_delta(epsilon)
+    value, error = log_delta(epsilon)
     if value == -math.inf:
         return Bracket(-math.inf, -math.inf)
-    margin = bar(value, epsilon)
-    return Bracket(value - margin, min(0.0, value + margin))
+    return Bracket(min(value - error, 0.0), min(value + error, 0.0))
 
 
 def epsilon_bracket(log_delta: LogDelta, target: float) -> Bracket:
@@ -57,18 +50,18 @@ def epsilon_bracket(log_delta: LogDelta, target: float) -> Bracket:
     if log_bracket(log_delta, 0.0).upper <= target:
         return Bracket(0.0, 0.0)
     high = 1.0
-    while log_delta(high) > target:
+    while log_delta(high)[0] > target:
         high *= 4
         if high > 1e18:
             raise AccuracyError(f"epsilon exceeds 1e18 at log delta = {target:.6g}")
     low = 0.0
-    while high > 1e-280 and log_delta(high / 4) <= target:
+    while high > 1e-280 and log_delta(high / 4)[0] <= target:
         high /= 4
 
     def excess(epsilon: float) -> float:
-        return max(log_delta(epsilon), -1e300) - target
+        return max(log_delta(epsilon)[0], -1e300) - target
 
-    low = high / 4 if log_delta(high / 4) > target else 0.0
+    low = high / 4 if log_delta(high / 4)[0] > target else 0.0
     if excess(low) <= 0:
         root = low
     else:
