@@ -37,7 +37,7 @@ def exact(epsilon: float, q: float, sigma: float, direction: Direction) -> mpmat
 def test_one_release_within_its_bar(direction):
     rng = np.random.default_rng(3)
     checked = 0
-    for _ in range(300):
+    for _ in range(150):
         q = 10 ** rng.uniform(-9, 0) if rng.random() < 0.9 else 1.0
         sigma = 10 ** rng.uniform(-1, 4)
         epsilon = 0.0 if rng.random() < 0.2 else 10 ** rng.uniform(-6, 1.3)
@@ -46,7 +46,7 @@ def test_one_release_within_its_bar(direction):
         value, error = sampled_delta(epsilon, q, sigma, direction)
         if value < -1500:
             continue
-        with mpmath.workdps(800):
+        with mpmath.workdps(420):
             delta = exact(epsilon, q, sigma, direction)
             if delta <= 0:
                 assert value == -math.inf or value < -700
@@ -55,16 +55,16 @@ def test_one_release_within_its_bar(direction):
             assert abs(value - reference) <= error, (q, sigma, epsilon, float(reference))
         assert error < 1e-6
         checked += 1
-    assert checked > 100
+    assert checked > 50
 
 
 def test_plain_gaussian_within_its_bar():
     rng = np.random.default_rng(4)
-    for _ in range(300):
+    for _ in range(150):
         gap = 10 ** rng.uniform(-6, 2)
         epsilon = gap * rng.uniform(-5, 37) + gap * gap * rng.uniform(0, 1)
         value = float(log_gaussian_delta(epsilon, gap))
-        with mpmath.workdps(800):
+        with mpmath.workdps(420):
             e, g = mpmath.mpf(epsilon), mpmath.mpf(gap)
             low = mpmath.ncdf(-g / 2 - e / g)
             reference = mpmath.log(mpmath.ncdf(g / 2 - e / g) - mpmath.exp(e) * low)
