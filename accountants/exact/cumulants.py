@@ -60,28 +60,34 @@ def log1p_minus(x: Array) -> Array:
 
 
 def output_range(pair: SampledGaussianPair, top_tilt: float) -> tuple[float, float]:
-    """Outputs u outside which tilts 0..``top_tilt`` leave a share below exp(-46)."""
+    """Outputs u outside which every law that is summed leaves a share below exp(-46).
+
+    These are the tilts 0..``top_tilt``, and N(0,1) and both data sets' laws themselves: the
+    terms of first order vanish only over the whole of them.
+    """
     if not SMALLEST_SIGMA <= pair.sigma <= LARGEST_SIGMA:
         raise AccuracyError(
             f"noise multiplier {pair.sigma:g} of a sampled release is outside "
             f"[{SMALLEST_SIGMA:g}, {LARGEST_SIGMA:g}], where sums of moments are reliable"
         )
-    reach = (top_tilt + 1) / pair.sigma
-    low, high = -12.0, reach + 12.0
+    low, high = -12.0 - 1 / pair.sigma, (top_tilt + 1) / pair.sigma + 12.0
     for _ in range(40):
         grid = np.linspace(low, high, min(4097, 2 * math.ceil(high - low) + 9))
-        at = pair.nodes(grid)
-        base = at.log_base + at.log_upper
-        ends = []
-        for tilt in (0.0, top_tilt):
-            height = base + tilt * at.loss
-            ends.append(np.flatnonzero(height > height.max() - _DROP))
-        first = min(int(e[0]) for e in ends)
-        last = max(int(e[-1]) for e in ends)
+        first, last = _span(pair.nodes(grid), top_tilt)
         if first > 0:
             return float(grid[first - 1]), float(grid[min(last + 1, grid.size - 1)])
         low -= 12.0
     raise AccuracyError(f"tilt {top_tilt:g} pushes the output range of {pair} beyond reach")
+
+
+def _span(at: PairNodes, tilt: float) -> tuple[int, int]:
+    """First and last node at which a law that is summed is not negligible."""
+    tilted = at.log_base + at.log_upper + tilt * at.loss
+    seen = tilted > tilted.max() - _DROP
+    for height in (at.log_base, at.log_base + at.log_upper, at.log_base + at.log_lower):
+        seen |= height > -_DROP
+    found = np.flatnonzero(seen)
+    return int(found[0]), int(found[-1])
 
 
 def trapezoid_step(sigma: float) -> float:
@@ -130,12 +136,9 @@ class MomentTable:
         return 0.5 * np.log1p(np.maximum(2 * real + real * real + imaginary * imaginary, -1.0))
 
     def range_at(self, tilt: float) -> tuple[float, float]:
-        """Outputs outside which the law tilted by ``tilt``, or untilted, is negligible."""
+        """Outputs outside which the laws that are summed at ``tilt`` are negligible."""
         u = self._nodes.u
-        flat = np.flatnonzero(self._base > self._base.max() - _DROP)
-        height = self._base + tilt * self._nodes.loss
-        tilted = np.flatnonzero(height > height.max() - _DROP)
-        first, last = min(flat[0], tilted[0]), max(flat[-1], tilted[-1])
+        first, last = _span(self._nodes, tilt)
         return float(u[max(0, first - 1)]), float(u[min(u.size - 1, last + 1)])
 
 

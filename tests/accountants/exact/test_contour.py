@@ -9,9 +9,11 @@ import math
 import numpy as np
 import pytest
 
-from accountants.exact import contour, inversion
+from accountants.exact import contour, cumulants, inversion
+from accountants.exact.composition import Composition
 from accountants.exact.contour import Contour, Placement, absolute_bound, place
 from accountants.exact.inversion import delta_value, epsilon_bracket
+from accountants.pairs import SampledGaussianPair
 from tests.accountants.exact.settings import ADD, REMOVE, composition
 
 # (q, sigma, steps, direction, ε, δ); shifts other than 1 are folded into sigma
@@ -145,7 +147,6 @@ def test_estimates_and_bounds_stand_in_order(name):
 
 
 def test_plain_gaussian_releases_alone_match_the_closed_form():
-    from accountants.exact.composition import Composition
     from accountants.profiles import gaussian_error, log_gaussian_delta
 
     for gap in (0.3, 1.0, 4.0):
@@ -154,3 +155,32 @@ def test_plain_gaussian_releases_alone_match_the_closed_form():
             found = delta_value(Composition((), gap * gap), epsilon)
             error = gaussian_error(epsilon, gap)
             assert found.lower - error <= exact <= found.upper + error
+
+
+FAR_RECORD = [  # the record's own law lies far out, and no tilt goes there
+    (
+        ((0.001391, 0.3586, 11205), (0.006401, 9.083, 3177)),
+        3.12e-8,
+        7.493900371655363,
+    ),
+    (((1.729e-6, 0.3189, 786143),), 1.89e-22, 0.3929326546487623540538333),
+]
+
+
+@pytest.mark.parametrize(("pairs", "delta", "epsilon"), FAR_RECORD)
+def test_first_order_terms_vanish_over_the_whole_law_only(pairs, delta, epsilon, monkeypatch):
+    """ε at 29 digits and more, by ball arithmetic; a range that follows the tilt alone is caught."""
+    run = Composition(tuple((SampledGaussianPair(q, s, ADD), t) for q, s, t in pairs))
+    found = epsilon_bracket(run, math.log(delta))
+    assert found.lower <= epsilon <= found.upper
+
+    def narrow(at, tilt):
+        tilted = at.log_base + at.log_upper + tilt * at.loss
+        seen = (tilted > tilted.max() - 46) | (at.log_base + at.log_upper > -46)
+        return int(np.flatnonzero(seen)[0]), int(np.flatnonzero(seen)[-1])
+
+    monkeypatch.setattr(cumulants, "_span", narrow)
+    table, guess = inversion._table_for_delta(run, math.log(delta))
+    best = inversion._Best()
+    inversion._contour_epsilon(run, table, guess, math.log(delta), ((0, 0.25),), 10**7, best)
+    assert best.bracket.upper < epsilon
