@@ -169,7 +169,7 @@ FAR_RECORD = [  # the record's own law lies far out, and no tilt goes there
 
 @pytest.mark.parametrize(("pairs", "delta", "epsilon"), FAR_RECORD)
 def test_first_order_terms_vanish_over_the_whole_law_only(pairs, delta, epsilon, monkeypatch):
-    """ε at 29 digits and more, by ball arithmetic; a range that follows the tilt alone is caught."""
+    """ε at 29 digits and more by ball arithmetic; a range that follows the tilt is caught."""
     run = Composition(tuple((SampledGaussianPair(q, s, ADD), t) for q, s, t in pairs))
     found = epsilon_bracket(run, math.log(delta))
     assert found.lower <= epsilon <= found.upper
