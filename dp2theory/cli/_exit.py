@@ -102,6 +102,10 @@ def guard() -> Iterator[None]:
         yield
     except SystemExit:
         raise
+    except BrokenPipeError:
+        # The reader has all that it wanted (`| head -1`); what is still buffered goes nowhere.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(int(ExitCode.OK)) from None
     except BaseException as error:
         code, message = classify(error)
         if os.environ.get(DEBUG_VARIABLE):

@@ -27,6 +27,21 @@ def run_process(*arguments, encoding="utf-8", **environment):
     )
 
 
+@pytest.mark.parametrize("form", ["--quiet", "--json"])
+def test_a_reader_that_goes_away_is_no_error(form):
+    reader, writer = os.pipe()
+    os.close(reader)
+    words = "-m dp2theory account --dataset-size 9 --batch-size 9 --steps 1 --noise-multiplier 1"
+    run = subprocess.run(
+        [sys.executable, *words.split(), form],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        timeout=60,
+    )
+    os.close(writer)
+    assert (run.returncode, run.stderr) == (0, b"")
+
+
 def test_help_lists_every_command(cli):
     outcome = cli("--help")
     assert outcome.code == 0
