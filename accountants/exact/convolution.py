@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.exact.composition import Composition
-from accountants.exact.law import Law, convolve, fit
+from accountants.exact.law import Budget, Law, convolve, fit
 from accountants.pairs import SampledGaussianPair
 from accountants.relations import Direction
 
@@ -27,6 +27,7 @@ _BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
 _SMALLEST_SIGMA = 0.05
+_WORK = 30_000_000  # about twenty seconds
 _MAX_STEPS = 1_500_000
 
 
@@ -77,35 +78,36 @@ def loss_law(composition: Composition, log_delta: float) -> LossLaw:
     edge = 0.0
     sign = 1.0
     total: Law | None = None
-    work = 0
+    budget = Budget(_WORK)
+    number = 0
     for pair, count in composition.pairs:
-        work += count.bit_length() + count.bit_count()
-        if work > _MAX_CONVOLUTIONS:
+        number += count.bit_length() + count.bit_count()
+        if number > _MAX_CONVOLUTIONS:
             raise AccuracyError("too many different events for the convolution engine")
         if pair.direction is not Direction.SYMMETRIC:
             sign = 1.0 if pair.direction is Direction.REMOVE else -1.0
             edge += sign * count * math.log1p(-pair.q)
-        law = _power(_single(pair, floor), count, floor)
-        total = law if total is None else convolve(total, law, floor)
+        law = _power(_single(pair, floor), count, floor, budget)
+        total = law if total is None else convolve(total, law, floor, budget)
     if composition.gap_squared > 0:
         gaussian = _gaussian(composition.gap_squared, sign, floor)
-        total = gaussian if total is None else convolve(total, gaussian, floor)
+        total = gaussian if total is None else convolve(total, gaussian, floor, budget)
     if total is None:
         raise AccuracyError("nothing to convolve")
     return LossLaw(total, edge, sign)
 
 
-def _power(law: Law, count: int, floor: float) -> Law:
+def _power(law: Law, count: int, floor: float, budget: Budget) -> Law:
     """Law of the sum of ``count`` copies, by repeated doubling."""
     result: Law | None = None
     while True:
         if count & 1:
-            result = law if result is None else convolve(result, law, floor)
+            result = law if result is None else convolve(result, law, floor, budget)
         count >>= 1
         if not count:
             assert result is not None
             return result
-        law = convolve(law, law, floor)
+        law = convolve(law, law, floor, budget)
 
 
 def _single(pair: SampledGaussianPair, floor: float) -> Law:

@@ -27,7 +27,7 @@ AIMED_ERROR = 1e-10  # relative error of δ at which no further contour is tried
 GOOD_ERROR = 1e-9  # relative error of δ above which the slow convolution is tried
 STATED_ERROR = 1e-6  # relative error of δ above which the engine refuses
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
-_SLOW = ((0, 0.12), (1, 0.12), (0, 0.06))
+_SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
 _QUICK_WORK = 4_000_000
 
 

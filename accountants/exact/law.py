@@ -31,7 +31,6 @@ _TO_COEFFICIENTS[0] /= 2
 _RESOLVED = 2e-13  # size of the last coefficients of a resolved panel, absolute in log density
 _VARIATION = 5.5  # nats a log density may vary on a panel: 24 points integrate a bell of twice that
 _MAX_PANELS = 2000
-_MAX_WORK = 12_000_000  # points of a convolution times panels of its factors, about 5 s
 _PRUNED = 41.0  # nats below the largest part of a convolution that are left out
 
 
@@ -87,6 +86,19 @@ class Law:
         return x, 0.5 * width * _WEIGHTS, self.log_on(panel, x)
 
 
+class Budget:
+    """Work that may be spent on one answer: points of convolutions times panels of factors."""
+
+    def __init__(self, work: int) -> None:
+        self._left = work
+
+    def spend(self, work: int) -> None:
+        """Take ``work`` off, or refuse with ``AccuracyError``."""
+        self._left -= work
+        if self._left < 0:
+            raise AccuracyError("the density of the loss would take too long to convolve")
+
+
 def _clenshaw(coefficients: Array, x: Array) -> Array:
     """Chebyshev series with coefficients of shape (k, d) at points of shape (k, m)."""
     twice = 2 * x
@@ -108,7 +120,8 @@ def fit(
     breaks: Array,
     floor: float,
     inherited_error: float,
-    max_points: int = 1_000_000,
+    budget: Budget | None = None,
+    cost: int = 0,
 ) -> Law:
     """Represent a log density, splitting panels until each is resolved.
 
@@ -122,8 +135,8 @@ def fit(
         log of the mass below which a panel does not matter.
     inherited_error : float
         Error that the values bring along.
-    max_points : int
-        Largest number of evaluations.
+    budget : Budget, optional
+        What evaluations are charged to, each at ``cost``.
 
     Raises
     ------
@@ -137,12 +150,10 @@ def fit(
     done_top: list[Array] = []
     worst = 0.0
     total = 0
-    points = 0
     for depth in range(40):
         x = 0.5 * (left + right)[:, None] + 0.5 * (right - left)[:, None] * _KNOTS
-        points += x.size
-        if points > max_points:
-            raise AccuracyError("the density of the loss would take too long to convolve")
+        if budget is not None:
+            budget.spend(x.size * cost)
         values = np.maximum(log_density(x.ravel()).reshape(x.shape), -1e4)
         coefficients = values @ _TO_COEFFICIENTS.T
         mass = values.max(axis=1) + np.log(right - left)
@@ -201,7 +212,7 @@ def _assemble(
     return Law(np.append(start, stop[-1]), table, error, top)
 
 
-def convolve(first: Law, second: Law, floor: float) -> Law:
+def convolve(first: Law, second: Law, floor: float, budget: Budget) -> Law:
     """Law of the sum of two independent variables.
 
     Parameters
@@ -209,6 +220,7 @@ def convolve(first: Law, second: Law, floor: float) -> Law:
     first, second : Law
     floor : float
         log of the mass below which a panel of the result does not matter.
+    budget : Budget
     """
     same = first is second
 
@@ -229,8 +241,8 @@ def convolve(first: Law, second: Law, floor: float) -> Law:
         ]
     )
     grid = _thin(np.unique(grid[(grid >= low) & (grid <= high)]))
-    limit = _MAX_WORK // (first.panels + second.panels)
-    return fit(log_density, grid, floor, first.error + second.error + 1e-15, limit)
+    cost = first.panels + second.panels
+    return fit(log_density, grid, floor, first.error + second.error + 1e-15, budget, cost)
 
 
 def _thin(grid: Array) -> Array:
