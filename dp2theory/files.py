@@ -14,7 +14,7 @@ from typing import Any
 def write_through(path: str | Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it to `path`.
 
-    An error or an interrupt leaves whatever stood at `path` before.
+    An error or an interrupt leaves whatever stood at `path` before. An `OSError` names `path`.
 
     Parameters
     ----------
@@ -25,7 +25,22 @@ def write_through(path: str | Path, write: Callable[[Path], None]) -> None:
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path}: is a directory, a file name is wanted")
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    try:
+        _write_and_rename(path, write)
+    except OSError as error:
+        # The user knows nothing of the temporary file.
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+def temporary_prefix(path: Path) -> str:
+    """How the names of temporary files for `path` begin; short, since the names go on."""
+    return f".{path.stem[:20]}-"
+
+
+def _write_and_rename(path: Path, write: Callable[[Path], None]) -> None:
+    handle, name = tempfile.mkstemp(
+        dir=path.parent, prefix=temporary_prefix(path), suffix=path.suffix
+    )
     os.close(handle)
     try:
         write(Path(name))

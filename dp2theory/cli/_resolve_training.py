@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._inputs import option, positive, positive_integer
 from dp2theory.cli._output import Input
+from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._setting import Setting, resolve_setting
 
 if TYPE_CHECKING:
@@ -108,10 +109,10 @@ def _check_counts(request: "Request") -> None:
 
 
 def _check_files(request: "Request") -> None:
-    for name in ("out", "report"):
-        path: Path | None = getattr(request, name)
-        if path is not None and not path.resolve().parent.is_dir():
-            raise ValueError(f"{option(name)} {path}: its folder does not exist")
+    check_outputs(
+        {name: getattr(request, name) for name in ("out", "report")},
+        read={name: getattr(request, name) for name in ("plan", "discarded_pilot", "data")},
+    )
     if request.plan is not None and request.pilot:
         raise ValueError("--pilot: with --plan the pilot is there already; give one of the two")
 

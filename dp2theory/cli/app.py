@@ -28,9 +28,7 @@ COMMANDS: dict[str, Command] = {
         "dp2theory.cli.plan:plan",
         "The delay for a privacy budget, or the advice not to precondition, with the reasons.",
     ),
-    "account": Command(
-        "dp2theory.cli.account:account", "The ε (or δ) of a run, between two ends."
-    ),
+    "account": Command("dp2theory.cli.account:account", "The ε (or δ) of a run, between two ends."),
     "calibrate": Command(
         "dp2theory.cli.calibrate:calibrate", "The noise multiplier that meets a privacy budget."
     ),

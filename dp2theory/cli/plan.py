@@ -6,8 +6,9 @@ from typing import Annotated, Any
 import typer
 
 from dp2theory.cli._exit import ExitCode, fail
-from dp2theory.cli._inputs import option, positive
+from dp2theory.cli._inputs import positive
 from dp2theory.cli._output import Input, describe_inputs, emit, envelope
+from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import on_step, progress
 from dp2theory.cli._setting import Setting, resolve_setting
 
@@ -79,6 +80,11 @@ def plan(
     for name, value in (("clip_norm", clip_norm), ("learning_rate", learning_rate)):
         if value is not None:
             positive(name, value)
+    # Found out now and not after the pilot has spent its privacy.
+    check_outputs({"out": out, "report": report}, read={"data": data})
+    if out is not None and (problem is None or no_pilot):
+        raise ValueError(f"--out {out}: there is no pilot to keep without --problem, or with "
+                         "--no-pilot")  # fmt: skip
     setting = resolve_setting(
         problem=problem,
         data=data,
@@ -92,7 +98,6 @@ def plan(
         relation=relation,
         quiet=quiet,
     )
-    _check_outputs(out, report, piloted=setting.problem is not None and not no_pilot)
     made = _make(setting, epsilon, clip_norm, learning_rate, seed, no_pilot, out, quiet)
     inputs = setting.inputs() | {
         "epsilon": Input(epsilon),
@@ -116,16 +121,6 @@ def plan(
         "plan", inputs, result, json=json,
         human=lambda: _print(result, inputs, out=out, report=report, quiet=quiet),
     )  # fmt: skip
-
-
-def _check_outputs(out: Path | None, report: Path | None, *, piloted: bool) -> None:
-    # Found out now and not after the pilot has spent its privacy.
-    for name, path in (("out", out), ("report", report)):
-        if path is not None and not path.resolve().parent.is_dir():
-            raise ValueError(f"{option(name)} {path}: its folder does not exist")
-    if out is not None and not piloted:
-        raise ValueError(f"--out {out}: there is no pilot to keep without --problem, or with "
-                         "--no-pilot")  # fmt: skip
 
 
 def _make(
