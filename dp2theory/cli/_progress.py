@@ -1,12 +1,16 @@
-"""Progress bars on stderr, for a person who waits.
+"""Progress bars and spinners on stderr, for a person who waits.
 
 Nothing is drawn with `--quiet` or when stderr is no terminal, and rich is not imported then.
 """
 
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Protocol
+
+#: Seconds without a spinner.
+PATIENCE = 1.0
 
 
 class Advance(Protocol):
@@ -66,6 +70,40 @@ def progress(description: str, total: int, *, quiet: bool = False) -> Iterator[A
                 bar.update(task, advance=count, description=f"{description}: {note}")
 
         yield advance
+
+
+@contextmanager
+def waiting(description: str, *, quiet: bool = False) -> Iterator[None]:
+    """A spinner while the body runs, once that has taken longer than `PATIENCE` seconds.
+
+    Parameters
+    ----------
+    description
+        What is going on, in a few words.
+    quiet
+        Draw nothing.
+    """
+    if quiet or not sys.stderr.isatty():
+        yield
+        return
+    over = threading.Event()
+
+    def show() -> None:
+        if over.wait(PATIENCE):
+            return
+        from rich.console import Console
+
+        with Console(stderr=True).status(description):
+            over.wait()
+
+    # A thread of its own, so that rich is not even imported where the answer is quick.
+    spinner = threading.Thread(target=show, daemon=True)
+    spinner.start()
+    try:
+        yield
+    finally:
+        over.set()
+        spinner.join()
 
 
 def on_step(advance: Advance) -> Callable[[int], None]:

@@ -1,7 +1,9 @@
 """`dp2theory plan`: noise multiplier, delay and advice for a privacy budget."""
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -9,8 +11,12 @@ from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._inputs import positive
 from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
-from dp2theory.cli._progress import on_step, progress
+from dp2theory.cli._progress import on_step, progress, waiting
 from dp2theory.cli._setting import Setting, resolve_setting
+
+if TYPE_CHECKING:
+    from dp2theory.planning.pilot import PilotState
+    from dp2theory.planning.plan import Plan
 
 RECORDS = 50  # points of the pilot's loss curve
 INTERRUPTED_FILE = "dp2theory-plan-interrupted.npz"
@@ -98,29 +104,64 @@ def plan(
         relation=relation,
         quiet=quiet,
     )
-    made = _make(setting, epsilon, clip_norm, learning_rate, seed, no_pilot, out, quiet)
-    inputs = setting.inputs() | {
-        "epsilon": Input(epsilon),
-        "clip_norm": Input(made.clip_norm, default=clip_norm is None),
-        "learning_rate": Input(made.learning_rate, default=learning_rate is None),
-        "effective_step": Input(
-            made.clip_norm * made.learning_rate, True, "learning rate x clip norm"
-        ),
-        "seed": Input(seed),
-    }
-    result = made.to_json()
-    if out is not None and made.pilot is not None:
-        from dp2theory.planning.state import save_pilot
+    with _pilot_kept(out) as keep:
+        made = _make(setting, epsilon, clip_norm, learning_rate, seed, no_pilot, keep, quiet)
+        inputs = setting.inputs() | {
+            "epsilon": Input(epsilon),
+            "clip_norm": Input(made.clip_norm, default=clip_norm is None),
+            "learning_rate": Input(made.learning_rate, default=learning_rate is None),
+            "effective_step": Input(
+                made.clip_norm * made.learning_rate, True, "learning rate x clip norm"
+            ),
+            "seed": Input(seed),
+        }
+        result = made.to_json()
+        if report is not None:
+            from dp2theory.report.html import write_plan_report
 
-        save_pilot(out, made.pilot)
-    if report is not None:
-        from dp2theory.report.html import write_plan_report
+            write_plan_report(report, envelope("plan", inputs, result))
+        emit(
+            "plan", inputs, result, json=json,
+            human=lambda: _print(result, inputs, out=out, report=report, quiet=quiet),
+        )  # fmt: skip
 
-        write_plan_report(report, envelope("plan", inputs, result))
-    emit(
-        "plan", inputs, result, json=json,
-        human=lambda: _print(result, inputs, out=out, report=report, quiet=quiet),
-    )  # fmt: skip
+
+@contextmanager
+def _pilot_kept(out: Path | None) -> "Iterator[Callable[[PilotState], None]]":
+    """Keep the pilot, also one that is interrupted or whose plan is: what it released is owed.
+
+    Yields the function that takes the finished pilot.
+    """
+    finished: list[PilotState] = []
+
+    def keep(state: "PilotState") -> None:
+        finished.append(state)
+        if out is not None:
+            save_pilot(out, state)
+
+    from dp2theory.planning.pilot import InterruptedPilot
+    from dp2theory.planning.state import save_pilot
+
+    path = out or Path(INTERRUPTED_FILE)
+    try:
+        yield keep
+    except InterruptedPilot as stop:
+        state = stop.partial
+        save_pilot(path, state)
+        fail(
+            f"interrupted after {state.steps} of {state.budget.pilot_steps} pilot steps; what "
+            f"they released is owed and is kept in {path} (train --discarded-pilot {path})",
+            ExitCode.INTERRUPTED,
+        )
+    except KeyboardInterrupt:
+        if not finished:
+            raise
+        save_pilot(path, finished[0])  # again: the interrupt may have hit the first time
+        fail(
+            f"interrupted after the pilot; its {finished[0].steps} steps are kept in {path} "
+            f"(go on with: dp2theory train --plan {path})",
+            ExitCode.INTERRUPTED,
+        )
 
 
 def _make(
@@ -130,34 +171,26 @@ def _make(
     learning_rate: float | None,
     seed: int,
     no_pilot: bool,
-    out: Path | None,
+    keep: "Callable[[PilotState], None]",
     quiet: bool,
-) -> Any:
-    from dp2theory.planning.pilot import InterruptedPilot
+) -> "Plan":
     from dp2theory.planning.plan import make_plan
 
     budget = setting.budget(epsilon)
-    try:
-        with progress("pilot", budget.pilot_steps, quiet=quiet) as advance:
-            return make_plan(
-                budget,
-                None if no_pilot else setting.problem,
-                dimension=setting.dimension,
-                clip_norm=clip_norm,
-                learning_rate=learning_rate,
-                seed=seed,
-                record_every=max(1, budget.pilot_steps // RECORDS),
-                on_step=on_step(advance),
-            )
-    except InterruptedPilot as stop:
-        from dp2theory.planning.state import save_pilot
-
-        path = out or Path(INTERRUPTED_FILE)
-        save_pilot(path, stop.partial)
-        fail(
-            f"interrupted after {stop.partial.steps} of {budget.pilot_steps} pilot steps; what "
-            f"they released is owed and is kept in {path} (train --discarded-pilot {path})",
-            ExitCode.INTERRUPTED,
+    with waiting("calibrating the noise", quiet=quiet):
+        calibration = budget.calibrate()
+    with progress("pilot", budget.pilot_steps, quiet=quiet) as advance:
+        return make_plan(
+            budget,
+            None if no_pilot else setting.problem,
+            dimension=setting.dimension,
+            clip_norm=clip_norm,
+            learning_rate=learning_rate,
+            seed=seed,
+            record_every=max(1, budget.pilot_steps // RECORDS),
+            on_step=on_step(advance),
+            on_pilot=keep,
+            calibration=calibration,
         )
 
 

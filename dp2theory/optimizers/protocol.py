@@ -163,9 +163,9 @@ def run(
                     record(t + 1)
                 if on_step is not None:
                     on_step(t)
+            return result(completed=True)  # in here, since its loss takes a while as well
         except KeyboardInterrupt:
             raise InterruptedRun(result(completed=False)) from None
-        return result(completed=True)
 
 
 def _start(problem: Problem, given: Array | None, rng: np.random.Generator) -> Array:

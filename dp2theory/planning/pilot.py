@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 #: The pilot walks at this share of the DP-SGD learning rate: the blocks compare gradients at
 #: neighbouring iterates, and a full step blurs them.
 PILOT_RATE = 1 / 3
+#: Allowed clip norms, and learning rates on the command line: squares and products of two of them
+#: are doubles with room to spare. No sensible unit of a gradient comes near the ends.
+STEP_SIZES = (1e-100, 1e100)
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,10 +110,12 @@ class InterruptedPilot(KeyboardInterrupt):
 
 
 def check_step_sizes(clip_norm: float, learning_rate: float) -> None:
-    """Refuse a clip norm or learning rate that is not positive and finite."""
-    for name, value in (("clip_norm", clip_norm), ("learning_rate", learning_rate)):
-        if not 0 < value < inf:
-            raise ValueError(f"{name}={value!r}: must be positive and finite")
+    """Refuse a clip norm outside `STEP_SIZES`, or a learning rate not positive and finite."""
+    low, high = STEP_SIZES
+    if not low <= clip_norm <= high:
+        raise ValueError(f"clip_norm={clip_norm!r}: must be in [{low:g}, {high:g}]")
+    if not 0 < learning_rate < inf:
+        raise ValueError(f"learning_rate={learning_rate!r}: must be positive and finite")
 
 
 def run_pilot(
@@ -149,6 +154,8 @@ def run_pilot(
 
     Raises
     ------
+    ValueError
+        For values outside their domain, and when the pilot diverges.
     InterruptedPilot
         On KeyboardInterrupt, with the steps made so far.
     """
@@ -203,4 +210,12 @@ def run_pilot(
         raise ValueError(f"learning_rate: {error}") from None
     except InterruptedRun as stop:
         raise InterruptedPilot(state(stop.partial)) from stop
-    return state(result)
+    made = state(result)
+    # Gradients of a clipped linear model stay finite where the iterate does not.
+    finite = np.isfinite(made.parameters).all() and np.isfinite(made.losses).all()
+    if not (finite and np.isfinite(made.final_loss)):
+        raise ValueError(
+            f"learning_rate={learning_rate!r}: the pilot ends at train loss {made.final_loss!r}: "
+            f"take a smaller learning rate (its {made.steps} releases are owed all the same)"
+        )
+    return made

@@ -16,7 +16,7 @@ from dp2theory.planning.methods import CLIP_NORM, EFFECTIVE_STEP
 from dp2theory.planning.pilot import PilotState, check_step_sizes, run_pilot
 
 if TYPE_CHECKING:
-    from accountants import Bracket
+    from accountants import Bracket, Calibration
     from dp2theory.planning.budget import Budget
     from dp2theory.problems.protocol import Problem
 
@@ -138,8 +138,7 @@ class Plan:
 def resolve_step_sizes(clip_norm: float | None, learning_rate: float | None) -> tuple[float, float]:
     """Clip norm and learning rate with defaults filled in: C = 1, learning rate = 1 / C."""
     clip = CLIP_NORM if clip_norm is None else clip_norm
-    if not 0 < clip < float("inf"):
-        raise ValueError(f"clip_norm={clip!r}: must be positive and finite")
+    check_step_sizes(clip, EFFECTIVE_STEP)  # before it is divided by
     rate = EFFECTIVE_STEP / clip if learning_rate is None else learning_rate
     check_step_sizes(clip, rate)
     return clip, rate
@@ -155,6 +154,8 @@ def make_plan(
     seed: int = 0,
     record_every: int | None = None,
     on_step: Callable[[int], None] | None = None,
+    on_pilot: Callable[[PilotState], None] | None = None,
+    calibration: Calibration | None = None,
 ) -> Plan:
     """Plan a run.
 
@@ -174,6 +175,11 @@ def make_plan(
         Steps between records of the pilot's train loss.
     on_step : callable, optional
         Called after each pilot step.
+    on_pilot : callable, optional
+        Called with the finished pilot at once, before it is judged: what it released is owed
+        whatever happens afterwards, so it is to be kept here.
+    calibration : accountants.Calibration, optional
+        What ``budget.calibrate()`` answered, if it was asked before.
 
     Returns
     -------
@@ -188,7 +194,8 @@ def make_plan(
         When the pilot is interrupted; what it released is in ``partial``.
     """
     clip, rate = resolve_step_sizes(clip_norm, learning_rate)
-    calibration = budget.calibrate()
+    if calibration is None:
+        calibration = budget.calibrate()
     state: PilotState | None = None
     blocks: tuple[BlockStatistic, ...] = ()
     why = ""
@@ -210,6 +217,8 @@ def make_plan(
             record_every=record_every,
             on_step=on_step,
         )
+        if on_pilot is not None:
+            on_pilot(state)
         blocks = state.statistics()
     verdict = judge(blocks, budget.steps)
     if state is None:

@@ -128,7 +128,9 @@ def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PilotStat
         raise ValueError(f"steps={meta['steps']!r}: must be at most {budget.pilot_steps}")
     if meta["complete"] and not meta["steps"] == blocks.steps == budget.pilot_steps:
         raise ValueError(f"steps={meta['steps']!r} against {blocks.steps} block means")
-    if parameters.shape != (blocks.dimension,) or not np.isfinite(parameters).all():
+    # An interrupted pilot may have been about to diverge; its ledger is owed nevertheless.
+    bad = meta["complete"] and not np.isfinite(parameters).all()
+    if parameters.shape != (blocks.dimension,) or bad:
         raise ValueError("parameters are not finite or not of the blocks' dimension")
     if losses.ndim != 1 or losses.shape != arrays["loss_steps"].shape:
         raise ValueError("losses and loss_steps differ in length")

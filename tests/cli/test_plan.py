@@ -169,3 +169,51 @@ def test_bad_input_is_one_line_and_exit_2(cli, command, words):
 
 def test_fixed_size_batches_are_refused_with_exit_5(cli):
     cli(SMALL, "--epsilon 3 --sampling without-replacement").refused(5, "without-replacement")
+
+
+@pytest.mark.parametrize(
+    "place",
+    ["planning.plan.judge", "planning.plan.spent_by", "planning.plan.Plan.to_json",
+     "report.html.write_plan_report", "cli.plan.emit"],
+)  # fmt: skip
+def test_pilot_is_kept_when_the_user_stops_what_comes_after_it(cli, tmp_path, monkeypatch, place):
+    def stop(*_args, **_options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(f"dp2theory.{place}", stop)
+    monkeypatch.chdir(tmp_path)
+    out, report = tmp_path / "plan.npz", tmp_path / "plan.html"
+    cli(SMALL, f"--epsilon 3 --out {out} --report {report}").refused(130, f"--plan {out}")
+    cli(SMALL, f"--epsilon 3 --report {report}").refused(130, "dp2theory-plan-interrupted.npz")
+    for kept in (out, "dp2theory-plan-interrupted.npz"):
+        assert load_pilot(kept).complete
+
+
+def test_pilot_is_kept_when_the_user_stops_its_saving(cli, tmp_path, monkeypatch):
+    import os
+
+    replace, calls = os.replace, []
+
+    def stop_once(*names):
+        calls.append(names)
+        if len(calls) == 1:
+            raise KeyboardInterrupt
+        replace(*names)
+
+    monkeypatch.setattr(os, "replace", stop_once)
+    out = tmp_path / "plan.npz"
+    cli(SMALL, f"--epsilon 3 --out {out}").refused(130, str(out))
+    assert load_pilot(out).complete
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_interrupt_before_the_pilot_keeps_nothing(cli, tmp_path, monkeypatch):
+    from dp2theory.planning.budget import Budget
+
+    def stop(_self):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Budget, "calibrate", stop)
+    monkeypatch.chdir(tmp_path)
+    cli(SMALL, "--epsilon 3").refused(130, "interrupted")
+    assert list(tmp_path.iterdir()) == []

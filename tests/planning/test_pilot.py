@@ -94,3 +94,45 @@ def test_interrupted_pilot_owes_what_it_released():
 def test_bad_values_are_named(changes, words):
     with pytest.raises(ValueError, match=words):
         pilot(**changes)
+
+
+def test_a_diverged_pilot_is_refused():
+    """Its gradients are clipped and stay finite: only the loss shows it."""
+    with pytest.raises(ValueError, match=r"learning_rate=1e\+308: .* smaller learning rate"):
+        pilot(learning_rate=1e308)
+
+
+def test_an_interrupt_in_the_last_loss_loses_no_release():
+    class Stopping:
+        """The problem, until its loss is computed."""
+
+        def __getattr__(self, name):
+            return getattr(small_problem(), name)
+
+        asked = 0
+
+        def loss(self, parameters):
+            self.asked += 1
+            if self.asked == 1:
+                raise KeyboardInterrupt
+            return small_problem().loss(parameters)
+
+    with pytest.raises(InterruptedPilot) as stop:
+        run_pilot(
+            Stopping(), small_budget(), noise_multiplier=SIGMA, clip_norm=1.0, learning_rate=1.0,
+            seed=0,
+        )  # fmt: skip
+    assert stop.value.partial.ledger.count == 40
+
+
+@pytest.mark.parametrize("clip_norm", [0.0, 1e-300, 1e300, float("inf"), float("nan")])
+def test_clip_norms_have_a_range(clip_norm):
+    with pytest.raises(ValueError, match=r"clip_norm=.*\[1e-100, 1e\+100\]"):
+        pilot(clip_norm=clip_norm)
+
+
+@pytest.mark.parametrize("clip_norm", [1e-100, 1e100])
+def test_the_ends_of_the_range_of_clip_norms_work(clip_norm):
+    """In units of the clip norm the first release of a far too small one is of norm about 1."""
+    state = pilot(clip_norm=clip_norm, learning_rate=1 / clip_norm)
+    assert all(0 < block.noise < np.inf for block in state.statistics())

@@ -176,3 +176,14 @@ def test_files_are_whole_or_not_there(tmp_path):
     finally:
         os.umask(umask)
     assert stat.S_IMODE((tmp_path / "b.txt").stat().st_mode) == 0o644
+
+
+def test_the_ledger_of_a_pilot_about_to_diverge_is_kept(state, tmp_path):
+    gone = dataclasses.replace(
+        state, complete=False, parameters=np.full_like(state.parameters, np.inf)
+    )
+    save_pilot(tmp_path / "p.npz", gone)
+    assert load_pilot(tmp_path / "p.npz").ledger == gone.ledger
+    save_pilot(tmp_path / "q.npz", dataclasses.replace(gone, complete=True))
+    with pytest.raises(ValueError, match="not finite"):
+        load_pilot(tmp_path / "q.npz")
