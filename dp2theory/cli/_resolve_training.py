@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from dp2theory.cli._inputs import option, positive, positive_integer
 from dp2theory.cli._output import Input
 from dp2theory.cli._outputs import check_outputs
+from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting, resolve_setting
 
 if TYPE_CHECKING:
@@ -244,14 +245,16 @@ def _noise(
         return plan.budget, plan.noise_multiplier
     if request.epsilon is not None:
         budget = setting.budget(request.epsilon)
-        return budget, budget.calibrate(spent=spent).noise_multiplier
+        with waiting("calibrating the noise", quiet=request.quiet):
+            return budget, budget.calibrate(spent=spent).noise_multiplier
     if request.noise_multiplier is None:
         return setting.budget(math.inf), 0.0
     from dp2theory.planning.budget import compose_events
 
     open_budget = setting.budget(math.inf)
     ledger = compose_events(spent, open_budget.event(request.noise_multiplier))
-    return setting.budget(open_budget.account(ledger).upper), request.noise_multiplier
+    with waiting("accounting", quiet=request.quiet):
+        return setting.budget(open_budget.account(ledger).upper), request.noise_multiplier
 
 
 def _settings(request: "Request", plan: "PilotState | None", method: str) -> "Settings":

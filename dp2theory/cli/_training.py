@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from dp2theory.cli._arms import make_arms
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._output import emit, envelope
-from dp2theory.cli._progress import on_step, progress
+from dp2theory.cli._progress import on_step, progress, waiting
 from dp2theory.cli._resolve_training import Resolved, resolve
 from dp2theory.cli._training_text import print_result
 
@@ -166,14 +166,14 @@ def train_request(request: Request) -> None:
     session = Session(request, resolve(request))
     with _kept_when_interrupted(session):
         session.run()
-        result = session.result()
-        document = envelope("train", session.resolved.inputs, result)
-    if request.out is not None:
-        session.save("ok")
-    if request.report is not None:
-        from dp2theory.report.html import write_runs_report
+        with waiting("accounting the ledgers", quiet=request.quiet):
+            result = session.result()
+            if request.out is not None:
+                session.save("ok")
+        if request.report is not None:
+            from dp2theory.report.html import write_runs_report
 
-        write_runs_report(request.report, document)
+            write_runs_report(request.report, envelope("train", session.resolved.inputs, result))
     emit(
         "train", session.resolved.inputs, result, json=request.json,
         human=lambda: print_result(result, session.resolved.inputs, request),

@@ -6,6 +6,7 @@ import typer
 
 from dp2theory.cli._inputs import not_negative, positive, resolve_delta, resolve_run
 from dp2theory.cli._output import Input, describe_inputs, emit
+from dp2theory.cli._progress import waiting
 
 
 def account(
@@ -63,17 +64,18 @@ def account(
 
     accountant = ExactAccountant(neighboring_relation=run.neighboring_relation())
     accountant.compose(run.event(noise_multiplier))
-    if epsilon is None:
-        asked, bracket = "epsilon", accountant.epsilon_bracket(inputs["delta"].value)
-        result = {"epsilon": bracket, "steps": run.steps}
-    else:
-        asked, bracket = "delta", accountant.delta_bracket(epsilon)
-        # δ below the smallest double still has a logarithm.
-        result = {
-            "delta": bracket,
-            "log_delta": accountant.log_delta_bracket(epsilon),
-            "steps": run.steps,
-        }
+    with waiting("accounting", quiet=quiet):
+        if epsilon is None:
+            asked, bracket = "epsilon", accountant.epsilon_bracket(inputs["delta"].value)
+            result = {"epsilon": bracket, "steps": run.steps}
+        else:
+            asked, bracket = "delta", accountant.delta_bracket(epsilon)
+            # δ below the smallest double still has a logarithm.
+            result = {
+                "delta": bracket,
+                "log_delta": accountant.log_delta_bracket(epsilon),
+                "steps": run.steps,
+            }
 
     def human() -> None:
         if quiet:

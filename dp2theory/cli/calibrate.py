@@ -6,6 +6,7 @@ import typer
 
 from dp2theory.cli._inputs import option, positive, resolve_delta, resolve_run
 from dp2theory.cli._output import Input, describe_inputs, emit
+from dp2theory.cli._progress import waiting
 
 TARGETS = ("noise-multiplier", "steps", "batch-size")
 
@@ -67,12 +68,13 @@ def calibrate(
 
     from accountants import calibrate_noise_multiplier
 
-    calibration = calibrate_noise_multiplier(
-        run.event,
-        target_epsilon=epsilon,
-        target_delta=resolved_delta.value,
-        neighboring_relation=run.neighboring_relation(),
-    )
+    with waiting("calibrating the noise", quiet=quiet):
+        calibration = calibrate_noise_multiplier(
+            run.event,
+            target_epsilon=epsilon,
+            target_delta=resolved_delta.value,
+            neighboring_relation=run.neighboring_relation(),
+        )
     inputs = {"for": Input(target), "epsilon": Input(epsilon), "delta": resolved_delta}
     inputs |= run.inputs()
     result = {

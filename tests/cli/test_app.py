@@ -6,6 +6,8 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -223,3 +225,65 @@ def test_progress_draws_on_a_terminal_and_never_on_stdout(capsys, monkeypatch):
     with _progress.progress("working", 3, quiet=True) as advance:
         advance()
     assert capsys.readouterr().err == ""
+
+
+def test_spinner_comes_only_when_it_takes_long(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(_progress, "PATIENCE", 0.05)
+    for quiet, pause, seen in ((False, 0.3, True), (True, 0.3, False), (False, 0.0, False)):
+        with _progress.waiting("calibrating", quiet=quiet):
+            time.sleep(pause)
+        streams = capsys.readouterr()
+        assert streams.out == ""
+        assert ("calibrating" in streams.err) == seen
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    with _progress.waiting("calibrating"):
+        time.sleep(0.3)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(KeyboardInterrupt), _progress.waiting("calibrating"):
+        raise KeyboardInterrupt
+
+
+SIZES = "--dataset-size 2000 --batch-size 100 --steps 30"
+TRAIN = (
+    "train --problem het:n=300,d=9,amin=1/9,avg=2,seed=1 --batch-size 20 --steps 30 --method dp-sgd"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "work"),
+    [
+        (f"calibrate --for noise-multiplier --epsilon 2 {SIZES}",
+         "accountants.calibrate_noise_multiplier"),
+        (f"account --noise-multiplier 1 {SIZES}", "accountants.ExactAccountant.epsilon_bracket"),
+        (f"plan --epsilon 2 {SIZES}", "dp2theory.planning.budget.Budget.calibrate"),
+        (f"{TRAIN} --epsilon 2", "dp2theory.planning.budget.Budget.calibrate"),
+        (f"{TRAIN} --noise-multiplier 2", "dp2theory.planning.budget.Budget.account"),
+    ],
+)  # fmt: skip
+def test_the_long_work_is_done_under_a_spinner(cli, command, work, monkeypatch):
+    spinning, quiets = [False], []
+
+    @contextmanager
+    def spinner(_description, *, quiet=False):
+        quiets.append(quiet)
+        spinning[0] = True
+        yield
+        spinning[0] = False
+
+    for module in ("account", "calibrate", "plan", "_training", "_resolve_training"):
+        monkeypatch.setattr(f"dp2theory.cli.{module}.waiting", spinner)
+    owner, _, name = work.rpartition(".")
+    original, during = getattr(resolve_name(owner), name), []
+
+    def watched(*args, **options):
+        during.append(spinning[0])
+        return original(*args, **options)
+
+    monkeypatch.setattr(work, watched)
+    assert cli(command).code == 0
+    assert during[0]
+    assert not any(quiets)
+    quiets.clear()
+    assert cli(command, "--quiet").code == 0
+    assert all(quiets)
