@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 EPSILON = 2.8
 SEEDS = (0, 1, 2)
 RECORDS = 50
+PARTIAL_FILE = "partial.json"  # of a demonstration that was interrupted
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,14 @@ NOTES = (
 )
 
 
+class InterruptedScene(KeyboardInterrupt):
+    """Training stopped by the user; `partial` is what `play` would return, as far as it went."""
+
+    def __init__(self, partial: dict[str, Any]) -> None:
+        super().__init__("interrupted while training")
+        self.partial = partial
+
+
 def play(scene: Scene, *, quiet: bool = False) -> dict[str, Any]:
     """Plan and train on one problem.
 
@@ -73,6 +82,11 @@ def play(scene: Scene, *, quiet: bool = False) -> dict[str, Any]:
     dict
         ``plan`` and ``runs``: the objects that ``dp2theory plan --json`` and ``train --json``
         print.
+
+    Raises
+    ------
+    InterruptedScene
+        When the user stops the training.
     """
     from dp2theory.cli._progress import on_step, progress
     from dp2theory.planning.budget import Budget
@@ -97,18 +111,25 @@ def play(scene: Scene, *, quiet: bool = False) -> dict[str, Any]:
             on_step=on_step(advance),
         )
     dp2, dp_sgd = make_arms(scene, plan)
+
+    def made(status: str) -> dict[str, Any]:
+        runs = comparison_result(dp2, dp_sgd, budget, noise_multiplier=plan.noise_multiplier)
+        return documents(scene, plan, runs, status=status)
+
     total = len(SEEDS) * 2 * steps
-    with progress(f"{scene.problem}: training", total, quiet=quiet) as advance:
-        run_arms(
-            (dp2, dp_sgd),
-            problem,
-            budget,
-            SEEDS,
-            record_every=max(1, steps // RECORDS),
-            on_step=on_step(advance),
-        )
-    runs = comparison_result(dp2, dp_sgd, budget, noise_multiplier=plan.noise_multiplier)
-    return documents(scene, plan, runs)
+    try:
+        with progress(f"{scene.problem}: training", total, quiet=quiet) as advance:
+            run_arms(
+                (dp2, dp_sgd),
+                problem,
+                budget,
+                SEEDS,
+                record_every=max(1, steps // RECORDS),
+                on_step=on_step(advance),
+            )
+        return made("ok")
+    except KeyboardInterrupt as stop:
+        raise InterruptedScene(made("interrupted")) from stop
 
 
 def make_arms(scene: Scene, plan: Plan) -> tuple[Arm, Arm]:
@@ -137,8 +158,13 @@ def make_arms(scene: Scene, plan: Plan) -> tuple[Arm, Arm]:
     )
 
 
-def documents(scene: Scene, plan: Plan, runs: dict[str, Any]) -> dict[str, Any]:
-    """The results in the form that the command line prints and the report draws."""
+def documents(
+    scene: Scene, plan: Plan, runs: dict[str, Any], *, status: str = "ok"
+) -> dict[str, Any]:
+    """The results in the form that the command line prints and the report draws.
+
+    `status` is that of the runs.
+    """
     from dp2theory.cli._output import Input, envelope
 
     budget = plan.budget
@@ -166,7 +192,7 @@ def documents(scene: Scene, plan: Plan, runs: dict[str, Any]) -> dict[str, Any]:
     runs = runs | {"tuning": None, "discarded_pilot": None, "notes": list(NOTES)}
     return {
         "plan": envelope("plan", inputs, plan.to_json()),
-        "runs": envelope("train", trained, runs),
+        "runs": envelope("train", trained, runs, status=status),
     }
 
 
@@ -206,18 +232,46 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     folder = Path(given[0] if given else "demo")
     folder.mkdir(parents=True, exist_ok=True)
-    scenes = [play(scene) for scene in SCENES]
+    from dp2theory.cli._outputs import check_writable
 
-    from dp2theory.report.html import write_scenes_report
-    from dp2theory.report.plots import save_png, scenes_figure
+    for name in ("report.html", "demo.png", PARTIAL_FILE):
+        check_writable(str(folder / name), folder / name)
+    scenes: list[dict[str, Any]] = []
+    try:
+        for scene in SCENES:
+            scenes.append(play(scene))
+        from dp2theory.report.html import write_scenes_report
+        from dp2theory.report.plots import save_png, scenes_figure
 
-    write_scenes_report(folder / "report.html", scenes, title="DP² or DP-SGD: two plans, tested")
-    save_png(scenes_figure(scenes), folder / "demo.png")
+        title = "DP² or DP-SGD: two plans, tested"
+        write_scenes_report(folder / "report.html", scenes, title=title)
+        save_png(scenes_figure(scenes), folder / "demo.png")
+    except KeyboardInterrupt as stop:
+        _keep(scenes, stop, folder / PARTIAL_FILE)
+        raise
     print(table(scenes))
     for note in NOTES:
         print(f"note: {note}")
     print(f"written: {folder / 'report.html'}, {folder / 'demo.png'}")
     return 0
+
+
+def _keep(scenes: list[dict[str, Any]], stop: KeyboardInterrupt, path: Path) -> None:
+    """Write what there is when the user stops the demonstration, and say where."""
+    from dp2theory.cli._exit import ExitCode, fail
+    from dp2theory.files import write_json
+
+    kept = [*scenes, stop.partial] if isinstance(stop, InterruptedScene) else scenes
+    if not kept:
+        return
+    write_json(path, {"status": "interrupted", "scenes": kept})
+    arms = [scene["runs"]["result"][name] for scene in kept for name in ("method", "compare")]
+    whole = sum(run["completed"] for arm in arms for run in arm["runs"])
+    fail(
+        f"interrupted: {len(scenes)} of {len(SCENES)} problems finished; {whole} finished runs and "
+        f"what else was released are kept in {path}",
+        ExitCode.INTERRUPTED,
+    )
 
 
 if __name__ == "__main__":
