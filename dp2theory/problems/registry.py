@@ -62,28 +62,44 @@ def get_problem(
     MissingExtraError
         When the packages of the ``data`` extra are needed and not installed.
     """
-    if not isinstance(name, str):
-        raise ValueError(f"name={name!r} must be one of {', '.join(problem_names())}")
+    factory, preset = _find(name)
     if path is not None:
         options["path"] = path
     if seed is not None:
         options["seed"] = seed
+    return _call(name, factory, preset | options)
+
+
+def takes_option(name: str, option: str) -> bool:
+    """Whether the problem of that name has the option (``path``, ``dimension``, …).
+
+    Raises
+    ------
+    ValueError
+        For an unknown name.
+    """
+    return option in _options(_find(name)[0])
+
+
+def _find(name: str) -> tuple[Callable[..., Problem], dict[str, Any]]:
+    """The factory behind a name, and the options that the name stands for."""
+    if not isinstance(name, str):
+        raise ValueError(f"name={name!r} must be one of {', '.join(problem_names())}")
     if name in _FACTORIES:
-        factory = _load(*_FACTORIES[name])
-    elif name in HET_INSTANCES:
-        n, d, amin, avg, default_seed = HET_INSTANCES[name]
-        options = {"n": n, "d": d, "amin": amin, "avg": avg, "seed": default_seed} | options
-        factory = _load("synthetic", "het")
-    elif name.startswith("het:"):
-        options = _parse_het(name) | options
-        factory = _load("synthetic", "het")
-    else:
-        raise ValueError(f"problem={name!r} is unknown; known are {', '.join(problem_names())}")
-    return _call(name, factory, options)
+        return _load(*_FACTORIES[name]), {}
+    if name in HET_INSTANCES:
+        return _load("synthetic", "het"), dict(zip(_HET_KEYS, HET_INSTANCES[name], strict=True))
+    if name.startswith("het:"):
+        return _load("synthetic", "het"), _parse_het(name)
+    raise ValueError(f"problem={name!r} is unknown; known are {', '.join(problem_names())}")
+
+
+def _options(factory: Callable[..., Problem]) -> list[str]:
+    return [key for key in inspect.signature(factory).parameters if key != "name"]
 
 
 def _call(name: str, factory: Callable[..., Problem], options: dict[str, Any]) -> Problem:
-    allowed = [key for key in inspect.signature(factory).parameters if key != "name"]
+    allowed = _options(factory)
     unknown = sorted(set(options) - set(allowed))
     if unknown:
         raise ValueError(

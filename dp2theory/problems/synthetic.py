@@ -20,6 +20,12 @@ from dp2theory.problems.validation import positive_real, real_in, whole_number
 TEST_SIZE = 5_000
 _MAX_FREQUENCY = 0.5
 _LOGIT_STD = 1.5
+#: Sizes up to which a problem is made: records, features, expected entries of the matrix (some
+#: 100 bytes each while it is made), and uniforms drawn (one per record and feature; minutes).
+MAX_RECORDS = 10_000_000
+MAX_FEATURES = 10_000_000
+MAX_ENTRIES = 50_000_000
+MAX_DRAWS = 20_000_000_000
 # Columns drawn at a time: bounds memory, and consumes the stream column by column all the same.
 _COLUMN_BLOCK = 32
 
@@ -53,8 +59,8 @@ def het(n: int, d: int, amin: float, avg: float, seed: int, *, name: str = "het"
     -------
     LinearProblem
     """
-    n = whole_number("n", n)
-    d = whole_number("d", d)
+    n = whole_number("n", n, maximum=MAX_RECORDS)
+    d = whole_number("d", d, maximum=MAX_FEATURES)
     seed = whole_number("seed", seed, minimum=0)
     amin = positive_real("amin", amin)
     if amin > 1:
@@ -62,6 +68,7 @@ def het(n: int, d: int, amin: float, avg: float, seed: int, *, name: str = "het"
     avg = positive_real("avg", avg)
     if avg >= _MAX_FREQUENCY * d:
         raise ValueError(f"avg={avg!r} must be in (0, d/2) = (0, {_MAX_FREQUENCY * d:g})")
+    _check_size(n, d, avg)
     rng = np.random.default_rng(seed)
     total = n + TEST_SIZE
     values = np.exp(rng.uniform(math.log(amin), 0.0, size=d))
@@ -86,10 +93,11 @@ def syn(n: int = 20_000, d: int = 1_000, active: int = 20, seed: int = 0) -> Lin
     n, d, active, seed : int
         Train records, features, mean number of active features, seed.
     """
-    n = whole_number("n", n)
-    d = whole_number("d", d)
+    n = whole_number("n", n, maximum=MAX_RECORDS)
+    d = whole_number("d", d, maximum=MAX_FEATURES)
     seed = whole_number("seed", seed, minimum=0)
     active = int(real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True))
+    _check_size(n, d, active)
     rng = np.random.default_rng(seed)
     total = n + TEST_SIZE
     frequencies = _capped_frequencies(d, float(active), exponent=1.1)
@@ -120,11 +128,12 @@ def tags(
         Train records, features, tags, mean number of active features, seed. The dimension is
         (d + 1) * outputs.
     """
-    n = whole_number("n", n)
-    d = whole_number("d", d)
+    n = whole_number("n", n, maximum=MAX_RECORDS)
+    d = whole_number("d", d, maximum=MAX_FEATURES)
     outputs = whole_number("outputs", outputs)
     seed = whole_number("seed", seed, minimum=0)
     active = int(real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True))
+    _check_size(n, d, active)
     rng = np.random.default_rng(seed)
     total = n + TEST_SIZE
     frequencies = _capped_frequencies(d, float(active), exponent=1.1)
@@ -141,6 +150,22 @@ def tags(
         targets={"train": labels[:n], "test": labels[n:]},
         exclusive=False,
     )
+
+
+def _check_size(n: int, d: int, avg: float) -> None:
+    """Refuse before anything is allocated what would take all memory, or hours."""
+    most = int(MAX_ENTRIES / (avg + 1)) - TEST_SIZE
+    if n > most:
+        raise ValueError(
+            f"n={n} must be <= {max(most, 0)} at {avg:g} features per record: more than "
+            f"{MAX_ENTRIES:,} entries are not made"
+        )
+    most = MAX_DRAWS // (n + TEST_SIZE)
+    if d > most:
+        raise ValueError(
+            f"d={d} must be <= {most} at n={n}: more than {MAX_DRAWS:,} (n + {TEST_SIZE:,}) * d "
+            "are not drawn"
+        )
 
 
 def _capped_frequencies(d: int, avg: float, *, exponent: float = 0.8) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.optimize import minimize
@@ -112,3 +114,15 @@ def test_bad_arguments(change: dict[str, float], message: str) -> None:
     good = {"n": 50, "d": 10, "amin": 0.5, "avg": 2.0, "seed": 0}
     with pytest.raises(ValueError, match=message):
         het(**(good | change))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("make", [syn, tags])
+def test_sizes_have_bounds(make: Callable[..., object]) -> None:
+    for sizes, message in (
+        ({"n": 10**18}, "n=10{18} must be an integer >= 1 and <= 10000000"),
+        ({"d": 10**15}, "d=10{15} must be"),
+        ({"n": 5_000_000}, "n=5000000 must be <= 2375952 at 20 features per record"),
+        ({"d": 1_000_000}, "d=1000000 must be <= 800000 at n=20000"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            make(**sizes)

@@ -8,7 +8,7 @@ import sys
 import numpy as np
 import pytest
 
-from dp2theory.problems.registry import get_problem, problem_names
+from dp2theory.problems.registry import get_problem, problem_names, takes_option
 
 
 def test_every_listed_name_is_known() -> None:
@@ -54,6 +54,16 @@ def test_spelled_het_and_seed_override() -> None:
 def test_bad_requests(name: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         get_problem(name, **options)  # type: ignore[arg-type]
+
+
+def test_options_by_name() -> None:
+    assert takes_option("movielens-100k", "path")
+    assert takes_option("text", "dimension")
+    assert takes_option("hetM", "avg")
+    assert not takes_option("hetM", "path")
+    assert not takes_option("hetM", "name")
+    with pytest.raises(ValueError, match="unknown; known are"):
+        takes_option("nope", "path")
 
 
 def test_importing_the_registry_is_cheap() -> None:
