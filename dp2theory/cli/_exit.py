@@ -83,6 +83,8 @@ def classify(error: BaseException) -> tuple[ExitCode, str]:
         return ExitCode.USAGE, text or name
     if isinstance(error, OSError) and error.filename is not None:
         return ExitCode.USAGE, f"{error.filename}: {error.strerror}"
+    if isinstance(error, MemoryError):
+        return ExitCode.INTERNAL, f"out of memory: {text or 'take smaller sizes'}"
     return ExitCode.INTERNAL, (
         f"internal error: {name}: {text} (set {DEBUG_VARIABLE}=1 for the traceback)"
     )

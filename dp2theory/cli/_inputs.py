@@ -39,6 +39,16 @@ def positive(name: str, value: float) -> float:
     return value
 
 
+def step_size(name: str, value: float) -> float:
+    """`value`, a clip norm or learning rate, when it lies in the range that is computed with."""
+    from dp2theory.planning.pilot import STEP_SIZES
+
+    low, high = STEP_SIZES
+    if not low <= value <= high:  # true for NaN, so NaN is refused
+        raise ValueError(f"{option(name)} {value}: must be in [{low:g}, {high:g}]")
+    return value
+
+
 def not_negative(name: str, value: float) -> float:
     """`value`, when it is finite and at least 0."""
     if not (math.isfinite(value) and value >= 0):

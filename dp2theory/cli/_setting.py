@@ -1,6 +1,7 @@
 """What `plan` and `train` share: the problem, the sizes, and the noise budget behind a run."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._inputs import (
@@ -48,8 +49,18 @@ class Setting:
 
 def load_problem(name: str, *, data: str | None, dimension: int | None, quiet: bool) -> "Problem":
     """The problem of that name; unknown names list the known ones."""
-    from dp2theory.problems.registry import get_problem
+    from dp2theory.problems.registry import get_problem, takes_option
 
+    for option_name, path, value in (("data", "path", data), ("dimension", "dimension", dimension)):
+        if value is not None and not takes_option(name, path):
+            raise ValueError(
+                f"{option(option_name)} {value}: problem {name!r} takes none; leave it out"
+            )
+    if takes_option(name, "path"):
+        if data is None:
+            raise ValueError(f"--data is wanted: problem {name!r} needs the path of its data file")
+        if not Path(data).is_file():
+            raise ValueError(f"--data {data}: must be an existing file")
     options = {} if dimension is None else {"dimension": dimension}
     with progress(f"loading {name}", 1, quiet=quiet) as advance:
         problem = get_problem(name, path=data, **options)
@@ -93,13 +104,13 @@ def resolve_setting(
             given["dimension"] = Input(dimension)
     else:
         # What needs no data is refused before a data set is loaded.
-        known_size = dataset_size or batch_size
-        _resolve_run(known_size, batch_size, epochs, steps, sampling, relation)
+        # (Its size is not known yet, so that any will do.)
+        _resolve_run(batch_size, batch_size, epochs, steps, sampling, relation)
         loaded = load_problem(problem, data=data, dimension=dimension, quiet=quiet)
         if dataset_size not in (None, loaded.dataset_size):
             raise ValueError(
-                f"--dataset-size {dataset_size}: problem {problem!r} has {loaded.dataset_size} "
-                "records; leave it out"
+                f"--dataset-size {dataset_size}: contradicts problem {problem!r}, which has "
+                f"{loaded.dataset_size} records; leave it out"
             )
         dataset_size = loaded.dataset_size
         given["problem"] = Input(loaded.name)

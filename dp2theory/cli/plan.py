@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dp2theory.cli._exit import ExitCode, fail
-from dp2theory.cli._inputs import positive
+from dp2theory.cli._inputs import positive, step_size
 from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import on_step, progress, waiting
@@ -85,7 +85,7 @@ def plan(
         raise ValueError(f"--seed {seed}: must be an integer of at least 0")
     for name, value in (("clip_norm", clip_norm), ("learning_rate", learning_rate)):
         if value is not None:
-            positive(name, value)
+            step_size(name, value)
     # Found out now and not after the pilot has spent its privacy.
     check_outputs({"out": out, "report": report}, read={"data": data})
     if out is not None and (problem is None or no_pilot):

@@ -139,6 +139,8 @@ def inaccurate():
         (inaccurate, 1, "the stated error cannot be kept: error 1e-3 at T=5"),
         (lambda: FileNotFoundError(2, "No such file", "u.data"), 2, "u.data: No such file"),
         (lambda: ZeroDivisionError("boom"), 1, "internal error: ZeroDivisionError: boom"),
+        (MemoryError, 1, "out of memory"),
+        (lambda: MemoryError("cannot allocate 9 TiB"), 1, "out of memory: cannot allocate 9 TiB"),
         (lambda: AssertionError(), 1, "internal error: AssertionError"),
     ],
 )

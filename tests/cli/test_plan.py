@@ -1,5 +1,7 @@
 """`dp2theory plan` from the outside: the promised answers, files, and refusals."""
 
+import tracemalloc
+
 import pytest
 
 from dp2theory.planning.state import load_pilot
@@ -160,11 +162,63 @@ def test_interrupted_pilot_is_kept_and_owed(cli, tmp_path, monkeypatch):
         ("plan --dataset-size 50 --batch-size 60 --epochs 1 --epsilon 1", "--batch-size 60"),
         ("plan --dataset-size 50 --batch-size 10 --epochs 0 --epsilon 1", "--epochs 0"),
         ("plan --problem hetM --batch-size 50000 --epochs 1 --epsilon 1", "50000"),
-        ("plan --problem movielens-100k --batch-size 64 --epochs 1 --epsilon 1", "path"),
+        (f"{SMALL} --epsilon 3 --clip-norm 1e-300", "--clip-norm 1e-300: must be in [1e-100,"),
+        (f"{SMALL} --epsilon 3 --clip-norm 1e300", "--clip-norm 1e+300: must be in [1e-100,"),
+        (f"{SMALL} --epsilon 3 --learning-rate 1e308", "--learning-rate 1e+308: must be in"),
+        (
+            "plan --problem hetM --batch-size 1024 --steps 9 --epsilon 1 --dataset-size 7",
+            "--dataset-size 7: contradicts problem 'hetM', which has 40000 records",
+        ),
+        (
+            "plan --problem hetM --batch-size 64 --steps 9 --epsilon 1 --data foo",
+            "--data foo: problem 'hetM' takes none",
+        ),
+        (
+            "plan --problem hetM --batch-size 64 --steps 9 --epsilon 1 --dimension 7",
+            "--dimension 7: problem 'hetM' takes none",
+        ),
+        (
+            "plan --problem movielens-100k --batch-size 64 --steps 9 --epsilon 1 --data /nowhere/u",
+            "--data /nowhere/u: must be an existing file",
+        ),
+        (
+            "plan --problem quadratic --batch-size 20 --steps 80 --epsilon 3 --clip-norm 1e100"
+            " --learning-rate 1e100",
+            "learning_rate=1e+100: the pilot ends at train loss inf",
+        ),
+        ("plan --problem movielens-100k --batch-size 64 --epochs 1 --epsilon 1", "--data"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(cli, command, words):
     cli(command, "--json").refused(2, words)
+
+
+@pytest.mark.parametrize(
+    ("n", "d", "words"),
+    [
+        (999999999999999999, 20, ("n=999999999999999999", "<= 10000000")),
+        (20000, 999999999999999, ("d=999999999999999", "<= 10000000")),
+        (1000000000, 100000, ("n=1000000000", "<= 10000000")),
+        (9000000, 100, ("n=9000000", "<= 8328333", "entries")),
+        (1000000, 100000, ("d=100000", "<= 19900", "n=1000000")),
+    ],
+)
+def test_problems_too_large_are_refused_before_anything_is_allocated(cli, n, d, words):
+    tracemalloc.start()
+    problem = f"het:n={n},d={d},amin=1/10,avg=5,seed=0"
+    cli(f"plan --problem {problem} --batch-size 20 --steps 60 --epsilon 3").refused(2, *words)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+@pytest.mark.parametrize("clip_norm", ["1e-100", "1e100"])
+def test_clip_norms_at_the_ends_of_their_range(cli, clip_norm, tmp_path):
+    """The clip norm is a unit: noise and default step size go with it, the advice does not."""
+    report = tmp_path / "r.html"
+    found = result(cli(SMALL, f"--epsilon 3 --clip-norm {clip_norm} --report {report} --json"))
+    assert 0 < found["snr"]["noise_norm_at_default_delay"] / float(clip_norm) < 10
+    assert report.is_file()
 
 
 def test_fixed_size_batches_are_refused_with_exit_5(cli):
