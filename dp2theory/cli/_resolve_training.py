@@ -1,11 +1,13 @@
 """From the options of `dp2theory train` to what runs: budget, noise, methods, pilots."""
 
 import math
+import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.cli._inputs import option, positive, positive_integer
+from dp2theory.cli._inputs import option, positive, positive_integer, step_size
 from dp2theory.cli._output import Input
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import waiting
@@ -23,6 +25,14 @@ SETTINGS = (
     "learning_rate", "clip_norm", "adaptive_learning_rate", "preconditioned_clip_norm",
     "delay", "sgd_steps", "adaptive_steps", "ema", "damping",
 )  # fmt: skip
+#: Options with a domain of their own, which is checked before anything is derived from them.
+_DOMAINS: dict[str, Callable[[str, Any], Any]] = {
+    "epsilon": positive, "noise_multiplier": positive, "damping": positive,
+    "learning_rate": step_size, "adaptive_learning_rate": step_size,
+    "compare_learning_rate": step_size, "clip_norm": step_size,
+    "preconditioned_clip_norm": step_size, "compare_clip_norm": step_size,
+    "delay": positive_integer, "sgd_steps": positive_integer, "adaptive_steps": positive_integer,
+}  # fmt: skip
 PHASES = ("delay", "sgd_steps", "adaptive_steps")
 TUNED = (*(name for name in SETTINGS if name not in PHASES), "compare_learning_rate",
          "compare_clip_norm")  # fmt: skip
@@ -84,6 +94,9 @@ def resolve(request: "Request") -> Resolved:
     if discarded is not None:
         _check_same_records(setting.problem, discarded)
     budget, noise_multiplier = _noise(request, setting, plan, discarded)
+    if plan is not None and discarded is not None:
+        _check_other_pilot(plan, discarded)
+        _warn_over_budget(request, budget, noise_multiplier, discarded)
     return Resolved(
         problem=setting.problem,
         budget=budget,
@@ -103,10 +116,10 @@ def _check_counts(request: "Request") -> None:
     positive_integer("tune_seeds", request.tune_seeds)
     if request.seed < 0:
         raise ValueError(f"--seed {request.seed}: must be an integer of at least 0")
-    for name in ("epsilon", "noise_multiplier"):
+    for name, check in _DOMAINS.items():
         value = getattr(request, name)
         if value is not None:
-            positive(name, value)
+            check(name, value)
 
 
 def _check_files(request: "Request") -> None:
@@ -150,6 +163,11 @@ def _method(request: "Request", plan: "PilotState | None") -> tuple[str, bool]:
         private = is_private(request.method)
         if not private and (request.pilot or plan is not None):
             raise ValueError(f"--method {request.method}: has no noise, a pilot is no part of it")
+        if not private and request.discarded_pilot is not None:
+            raise ValueError(
+                f"--discarded-pilot {request.discarded_pilot}: --method {request.method} has no "
+                "noise, so that there is nothing to account"
+            )
         return request.method, False
     if plan is None:
         raise ValueError("--method is wanted (without --plan nothing advises one)")
@@ -231,6 +249,39 @@ def _check_same_records(problem: "Problem", discarded: "PilotState") -> None:
             f"--discarded-pilot: was made on {theirs[0]} with {theirs[1]} records, the run is on "
             f"{ours[0]} with {ours[1]}: costs add up only for the same records"
         )
+
+
+def _check_other_pilot(plan: "PilotState", discarded: "PilotState") -> None:
+    # By content: the file may have been copied. One seed makes the same releases once more,
+    # and what is released twice is owed once.
+    import numpy as np
+
+    if plan.seed == discarded.seed and np.array_equal(plan.parameters, discarded.parameters):
+        raise ValueError(
+            "--discarded-pilot: is the pilot of --plan, which the run goes on from; leave it out"
+        )
+
+
+def _warn_over_budget(
+    request: "Request", budget: "Budget", noise_multiplier: float, discarded: "PilotState"
+) -> None:
+    """Say so before training when plan and discarded pilot together cost more than the target."""
+    from dp2theory.planning.budget import compose_events
+
+    with waiting("accounting", quiet=request.quiet):
+        whole = budget.account(compose_events(discarded.ledger, budget.event(noise_multiplier)))
+    if exceeds(whole.upper, budget):
+        print(
+            f"dp2theory: warning: with the discarded pilot the run costs epsilon {whole.upper:.6g} "
+            f"and exceeds the plan's budget of {budget.target_epsilon:.6g}",
+            file=sys.stderr,
+            flush=True,
+        )
+
+
+def exceeds(epsilon: float, budget: "Budget") -> bool:
+    """Whether ε is above the budget's target, by more than the rounding of a calibration."""
+    return epsilon > budget.target_epsilon * (1 + 1e-9)
 
 
 def _noise(

@@ -10,7 +10,7 @@ from dp2theory.cli._arms import make_arms
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._output import emit, envelope
 from dp2theory.cli._progress import on_step, progress, waiting
-from dp2theory.cli._resolve_training import Resolved, resolve
+from dp2theory.cli._resolve_training import Resolved, exceeds, resolve
 from dp2theory.cli._training_text import print_result
 
 if TYPE_CHECKING:
@@ -123,8 +123,9 @@ class Session:
             result["discarded_pilot"] = {
                 "steps": discarded.steps,
                 "epsilon_spent": resolved.budget.account(discarded.ledger).to_json(),
+                "budget_exceeded": exceeds(float(result["epsilon"]["upper"]), resolved.budget),
             }
-        result["notes"] = self._notes()
+        result["notes"] = self._notes(result)
         return result
 
     def document(self, status: str) -> dict[str, Any]:
@@ -139,7 +140,7 @@ class Session:
         if target is not None:
             write_json(target, self.document(status))
 
-    def _notes(self) -> list[str]:
+    def _notes(self, result: dict[str, Any]) -> list[str]:
         notes = list(NOTES)
         resolved, request = self.resolved, self.request
         if request.tune:
@@ -158,6 +159,11 @@ class Session:
             )
         if resolved.discarded is not None:
             notes.append("ε includes the releases of the pilot that was thrown away.")
+            if result["discarded_pilot"]["budget_exceeded"]:
+                notes.append(
+                    "ε exceeds the budget of the plan, which was made without the pilot that was "
+                    "thrown away."
+                )
         return notes
 
 

@@ -227,7 +227,7 @@ def test_interrupted_while_tuning(cli, tmp_path, monkeypatch):
         (f"{TRAIN} --method dp2-rmsprop --delay 0 --epsilon 1", "delay"),
         (f"{TRAIN} --method dp2-rmsprop --sgd-steps 3 --epsilon 1", "adaptive_steps"),
         (f"{TRAIN} --method dp-sgd --compare-clip-norm 1 --epsilon 1", "--compare"),
-        (f"{TRAIN} --method dp-sgd --clip-norm 0 --epsilon 1", "clip_norm"),
+        (f"{TRAIN} --method dp-sgd --clip-norm 0 --epsilon 1", "--clip-norm 0"),
         (f"{TRAIN} --method dp-sgd --seeds 0 --epsilon 1", "--seeds 0"),
         (f"{TRAIN} --method dp-sgd --seed -1 --epsilon 1", "--seed -1"),
         (f"{TRAIN} {BOTH} --epsilon 1 --tune --clip-norm 1", "--clip-norm 1"),
@@ -236,7 +236,25 @@ def test_interrupted_while_tuning(cli, tmp_path, monkeypatch):
         (f"{TRAIN} --method dp-sgd --epsilon 1 --seed 4294967296 --tune", "4294967296"),
         (f"{TRAIN} --method dp-sgd --epsilon 1 --out /nowhere/r.json", "/nowhere"),
         (f"{TRAIN} --method dp-sgd --epsilon 1 --plan absent.npz", "absent.npz"),
-        (f"{TRAIN} --method dp-sgd --epsilon 1 --learning-rate 1e308", "learning"),
+        (
+            f"{TRAIN} --method dp2-rmsprop --epsilon 1 --learning-rate 1e308",
+            "--learning-rate 1e+308: must be in",
+        ),
+        (f"{TRAIN} --method dp-sgd --epsilon 1 --clip-norm inf", "--clip-norm inf: must be in"),
+        (f"{TRAIN} --method dp-sgd --epsilon 1 --clip-norm 1e300", "--clip-norm 1e+300: must be"),
+        (
+            f"{TRAIN} --method dp-sgd --epsilon 1 --compare sgd --compare-learning-rate nan",
+            "--compare-learning-rate nan: must be in",
+        ),
+        (
+            f"{TRAIN} --method dp2-rmsprop --epsilon 1 --preconditioned-clip-norm 0",
+            "--preconditioned-clip-norm 0.0: must be in",
+        ),
+        (f"{TRAIN} --method dp2-rmsprop --epsilon 1 --damping 0", "--damping 0.0: must be"),
+        (
+            "train --problem quadratic --batch-size 9 --steps 9 --method sgd --learning-rate 1e100",
+            "learning_rate: the run of sgd on quadratic diverged",
+        ),
     ],
 )
 def test_bad_input_is_one_line_and_exit_2(cli, command, words):
@@ -273,6 +291,52 @@ def test_discarded_pilot_of_other_records_is_refused(cli, plan_file):
         "train --problem het:n=1500,d=20,amin=1/10,avg=4,seed=8 --batch-size 100 --steps 160"
         f" --method dp-sgd --epsilon 3 --discarded-pilot {plan_file}"
     ).refused(2, "--discarded-pilot")
+
+
+def test_the_plans_own_pilot_is_not_discarded_as_well(cli, plan_file, tmp_path):
+    copy = tmp_path / "copy.npz"
+    copy.write_bytes(plan_file.read_bytes())
+    for path in (plan_file, copy):
+        cli(f"train --plan {plan_file} --discarded-pilot {path}").refused(
+            2, "--discarded-pilot", "--plan"
+        )
+
+
+def test_a_discarded_pilot_beside_a_plan_exceeds_its_budget(cli, plan_file, tmp_path):
+    other = tmp_path / "other.npz"
+    cli(f"plan {PROBLEM} --epsilon 3 --seed 5 --out {other}")
+    outcome = cli(f"train --plan {plan_file} --discarded-pilot {other} --json")
+    found = result(outcome)
+    assert found["releases"] == 200
+    assert found["epsilon"]["lower"] > 3
+    assert found["discarded_pilot"]["budget_exceeded"] is True
+    assert any("exceeds the budget" in note for note in found["notes"])
+    warning = outcome.err.splitlines()
+    assert len(warning) == 1
+    assert warning[0].startswith("dp2theory: warning: ")
+    assert f"{found['epsilon']['upper']:.6g}" in warning[0]
+    # Within a budget that makes room for it there is nothing to warn of.
+    roomy = cli(TRAIN, f"--method dp-sgd --epsilon 3 --discarded-pilot {other} --json")
+    assert roomy.err == ""
+    assert result(roomy)["discarded_pilot"]["budget_exceeded"] is False
+
+
+def test_a_method_without_noise_has_no_discarded_pilot(cli, plan_file):
+    cli(TRAIN, f"--method sgd --discarded-pilot {plan_file}").refused(
+        2, "--discarded-pilot", "no noise"
+    )
+
+
+def test_runs_are_kept_when_the_user_stops_the_report(cli, tmp_path, monkeypatch):
+    def stop(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dp2theory.report.html.write_runs_report", stop)
+    monkeypatch.chdir(tmp_path)
+    cli(TRAIN, "--method dp-sgd --epsilon 3 --report r.html").refused(130, "1 finished runs")
+    document = json.loads((tmp_path / "dp2theory-train-interrupted.json").read_text())
+    validate(document)
+    assert document["result"]["method"]["runs"][0]["completed"]
 
 
 @pytest.mark.slow
