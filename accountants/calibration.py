@@ -99,15 +99,17 @@ def calibrate_noise_multiplier(
 
     def excess(x: float) -> float:
         value = accountant(math.exp(x)).log_delta_bracket(epsilon).upper
-        return max(value, -1e6) - math.log(delta)
+        return max(value, -1e6) - log_delta
 
+    log_delta = math.log(delta)
     budget = f"epsilon={epsilon!r} at delta={delta!r}"
-    if accountant(_SMALLEST).hit_probability_bound < delta:
+    smallest = accountant(_SMALLEST)
+    if smallest.hit_probability_bound < delta or smallest.unsampled_log_delta(epsilon) < log_delta:
         raise _nothing_to_calibrate(budget)
 
     def estimated_excess(x: float) -> float:
         value = accountant(math.exp(x)).log_delta_estimate(epsilon)
-        return max(value, -1e6) - math.log(delta)
+        return max(value, -1e6) - log_delta
 
     x, slope = _first_guess(make_event, neighboring_relation, epsilon, delta)
     # An estimate decides nothing: where it fails the true solve starts from the cruder guess.

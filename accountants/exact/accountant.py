@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from typing import Any
 
 import dp_accounting
+import numpy as np
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 
 from accountants import validation
 from accountants.bracket import Bracket
 from accountants.exact import run as engine
+from accountants.profiles import gaussian_error, log_gaussian_delta
 from accountants.relations import resolve_directions, rule
 from accountants.rounding import exp_bracket
 from accountants.walk import NonPrivate, SampledGaussian, UnsupportedLeaf, leaves
@@ -85,6 +88,9 @@ class ExactAccountant(PrivacyAccountant):
 
     def __bool__(self) -> bool:
         return True
+
+    def __copy__(self) -> ExactAccountant:
+        return copy.deepcopy(self)  # a shallow copy would share the counts
 
     def compose(self, event: dp_accounting.DpEvent, count: int = 1) -> ExactAccountant:
         """Compose ``event`` ``count`` times; see ``PrivacyAccountant.compose``.
@@ -164,6 +170,28 @@ class ExactAccountant(PrivacyAccountant):
             return 1.0
         runs = (engine.Run.of(self._counts, d, self._rule.shift) for d in self._directions)
         return max(math.exp(run.log_hit_probability) for run in runs)
+
+    def unsampled_log_delta(self, target_epsilon: float) -> float:
+        """Upper bound on log δ, for any sampling: that of the releases without sampling.
+
+        Sampling mixes each release with one that ignores the record, which by joint convexity
+        does not raise the divergence.
+        """
+        epsilon = validation.target_epsilon(target_epsilon)
+        if self._non_private:
+            return 0.0
+        terms = [
+            count * (self._rule.shift / leaf.noise_multiplier) ** 2
+            for leaf, count in self._counts.items()
+        ]
+        gap = math.sqrt(math.fsum(terms))
+        if gap == 0 or epsilon == math.inf:
+            return -math.inf
+        with np.errstate(all="ignore"):
+            value = float(log_gaussian_delta(epsilon, gap))
+        if not math.isfinite(value):
+            return -math.inf
+        return min(0.0, value + gaussian_error(epsilon, gap))
 
     def log_delta_bracket(self, target_epsilon: float) -> Bracket:
         """Natural logarithm of ``delta_bracket``, for δ below the range of floats."""

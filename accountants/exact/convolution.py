@@ -27,7 +27,7 @@ _BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
 _SMALLEST_SIGMA = 0.05
-_WORK = 30_000_000  # about twenty seconds
+_WORK = 20_000_000  # about a quarter of a minute
 _MAX_STEPS = 1_500_000
 
 
@@ -187,8 +187,7 @@ def _gaussian(gap_squared: float, sign: float, floor: float) -> Law:
 
 def log_delta_bracket(composition: Composition, epsilon: float, guess: float) -> Bracket:
     """log δ(ε) with its bar; ``guess`` is an upper estimate of log δ to start from."""
-    # A saddle estimate may exceed δ by many nats where the loss has two scales.
-    target = guess - 25.0
+    target = guess - 6.0
     for _ in range(4):
         law = loss_law(composition, target)
         value, _ = law.log_delta(epsilon)

@@ -19,6 +19,7 @@ from accountants.exact import convolution
 from accountants.exact.composition import Composition
 from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, absolute_bound, place
 from accountants.exact.tilts import TiltTable, locate
+from accountants.profiles import log_gaussian_delta, log_sampled_delta
 
 Array = NDArray[np.float64]
 Attempts = tuple[tuple[int, float], ...]
@@ -28,7 +29,8 @@ GOOD_ERROR = 1e-9  # relative error of δ above which the slow convolution is tr
 STATED_ERROR = 1e-6  # relative error of δ above which the engine refuses
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
-_QUICK_WORK = 4_000_000
+_QUICK_WORK = 2_000_000
+_CONVOLVED_STEP = 2e-12  # error that the convolution is expected to have a step
 
 
 def delta_value(composition: Composition, epsilon: float) -> Bracket:
@@ -59,8 +61,10 @@ def delta_value(composition: Composition, epsilon: float) -> Bracket:
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > GOOD_ERROR:
+    if found.error > max(GOOD_ERROR, _CONVOLVED_STEP * composition.steps):
         try:
+            if table is not None:
+                guess = _past_barrier(composition, table, epsilon, guess)
             bracket = convolution.log_delta_bracket(composition, epsilon, min(guess, 0.0))
             found.offer(bracket, 0.5 * bracket.width)
         except AccuracyError as error:
@@ -97,7 +101,7 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > GOOD_ERROR:
+    if found.error > max(GOOD_ERROR, _CONVOLVED_STEP * composition.steps):
         try:
             bracket, error_bar = convolution.epsilon_bracket(composition, log_delta, guess)
             found.offer(bracket, error_bar)
@@ -109,14 +113,30 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
 
 
 def delta_estimate(composition: Composition, epsilon: float) -> float:
-    """Saddle-point estimate of log δ(ε): no bound, for first guesses only.
+    """Estimate of log δ(ε), by the saddle point or one large loss: no bound, for first guesses.
 
     Raises
     ------
     AccuracyError
         If there is no saddle point.
     """
-    return _table_for_epsilon(composition, epsilon)[1]
+    table, estimate = _table_for_epsilon(composition, epsilon)
+    return _past_barrier(composition, table, epsilon, estimate)
+
+
+def _past_barrier(
+    composition: Composition, table: TiltTable, epsilon: float, estimate: float
+) -> float:
+    """The saddle estimate, or that of one rare large loss where such a loss decides."""
+    at = int(np.searchsorted(table.saddle_epsilon, epsilon))
+    ordinary = table.curvature[min(at, table.c.size - 1)] < 9 * table.curvature[0]
+    if ordinary or sum(count * pair.q for pair, count in composition.pairs) > 1:
+        return estimate
+    terms = [float(log_gaussian_delta(epsilon, math.sqrt(float(table.curvature[0]))))]
+    for pair, count in composition.pairs:
+        single = log_sampled_delta(epsilon, pair.q, pair.sigma, pair.direction)
+        terms.append(math.log(count) + single)
+    return min(estimate, float(np.logaddexp.reduce(terms)))
 
 
 def surely_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
@@ -173,7 +193,10 @@ def _contour_delta(
     work_limit: int,
     found: _Best,
 ) -> None:
+    too_large: set[int] = set()
     for placement, refine in attempts:
+        if placement in too_large:
+            continue
         target = log_delta
         for _ in range(3):
             try:
@@ -188,6 +211,7 @@ def _contour_delta(
                 )
             except AccuracyError as error:
                 found.reasons.append(str(error))
+                too_large.add(placement)  # finer nodes would be dearer still
                 break
             value = contour.evaluate(epsilon)
             found.offer(Bracket(value.log_lower, value.log_upper), value.relative_error)
@@ -209,7 +233,10 @@ def _contour_epsilon(
     found: _Best,
 ) -> None:
     epsilon = guess
+    too_large: set[int] = set()
     for placement, refine in attempts:
+        if placement in too_large:
+            continue
         for _ in range(4):
             try:
                 contour = Contour(
@@ -223,6 +250,7 @@ def _contour_epsilon(
                 )
             except AccuracyError as error:
                 found.reasons.append(str(error))
+                too_large.add(placement)  # finer nodes would be dearer still
                 break
             start = epsilon
             epsilon, settled = _newton(contour, start, log_delta)

@@ -97,3 +97,16 @@ def test_unsupported_sampling_is_refused():
 
     with pytest.raises(dp_accounting.UnsupportedEventError, match="WithoutReplacement"):
         calibrate_noise_multiplier(make_event, target_epsilon=1.0, target_delta=1e-5)
+
+
+def test_a_budget_beyond_every_loss_is_quick_and_quiet():
+    """Without sampling the releases would already meet it at the smallest noise multiplier."""
+    with pytest.raises(InfeasibleBudgetError, match="nothing to calibrate"):
+        calibrated(0.01, 1000, 1e300, 1e-6)
+
+
+def test_small_sampling_probability_and_few_steps():
+    """One rare large loss decides here; the estimate that starts the solve knows it."""
+    found, again = calibrated(1.6e-4, 2, 3.0, 1e-5)
+    assert again == found.epsilon
+    assert 3 * (1 - 1e-9) < again.upper <= 3
