@@ -30,6 +30,7 @@ _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
 WORK_LIMIT = 15_000_000  # nodes in t times nodes in u
 _ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
 _MANY_STEPS = 200_000
+_SAFETY = 2.0  # factor on the modelled part of the bar
 _PICKS = np.linspace(0, 1, 6)
 _STEPS: Array = 0.2 * np.arange(41.0)
 _PROBES: Array = 1.35 ** np.arange(0.0, 14.0)
@@ -298,10 +299,11 @@ class Contour:
         # An error of the mean loss shifts ε, one of psi scales the sum: neither is amplified
         # by the cancellation between terms.
         shift = self._mean_bar + ROUND * (abs(epsilon) + abs(self.mean))
-        scale = self._psi_bar + 2 * ROUND * (abs(self.psi) + abs(self.tilt * epsilon) + 8)
+        scale = self._psi_bar + 2 * ROUND * (abs(self.psi) + abs(self.tilt * epsilon) + 32)
         turned = ROUND * abs(self.mean - epsilon) * self._size_moment
         other = self._size_error + turned + self._cut
         other += abs(total) * scale + abs(slope) * shift
+        other *= _SAFETY
         images = math.exp(min(self.images(epsilon) - log_scale, 700.0))
         low, high = total - images - other, total + other
         return DeltaValue(
