@@ -93,7 +93,7 @@ def _span(at: PairNodes, tilt: float) -> tuple[int, int]:
 def trapezoid_step(sigma: float) -> float:
     """Step in u at which the strip of width pi*sigma leaves about exp(-38) of error."""
     d = math.pi * sigma
-    return min(0.3, 0.8 * 2 * math.pi * d / (38 + d * d / 2))
+    return min(0.26, 0.8 * 2 * math.pi * d / (38 + d * d / 2))
 
 
 class MomentTable:
