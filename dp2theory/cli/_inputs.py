@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SAMPLINGS = ("poisson", "without-replacement", "with-replacement", "shuffled-epochs")
 RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
 DEFAULT_DELTA_EXPONENT = -1.1
+MAX_COUNT = 10**18  # of records, steps, …: what is larger is a slip, and may be no double at all
 
 
 def option(name: str) -> str:
@@ -26,10 +27,17 @@ def option(name: str) -> str:
 
 
 def positive_integer(name: str, value: int) -> int:
-    """`value`, when it is at least 1."""
+    """`value`, when it is at least 1 and at most `MAX_COUNT`."""
     if value < 1:
         raise ValueError(f"{option(name)} {value}: must be an integer of at least 1")
+    if value > MAX_COUNT:
+        raise ValueError(f"{option(name)} {_short(value)}: must be at most 10^18")
     return value
+
+
+def _short(value: int) -> str:
+    digits = str(value)
+    return digits if len(digits) <= 40 else f"{digits[:10]}… ({len(digits)} digits)"
 
 
 def positive(name: str, value: float) -> float:
@@ -88,7 +96,8 @@ def resolve_steps(
     assert epochs is not None
     if epochs < 1:
         raise ValueError(f"--epochs {epochs}: gives no steps; must be an integer of at least 1")
-    return (dataset_size // batch_size) * epochs
+    positive_integer("epochs", epochs)
+    return positive_integer("steps", (dataset_size // batch_size) * epochs)
 
 
 def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:

@@ -80,3 +80,14 @@ def test_infeasible_budget_is_exit_4_with_the_nearest(cli, monkeypatch):
 def test_help_names_every_target():
     # the refusal above is only worth something while the list is complete
     assert calibrate_module.TARGETS == ("noise-multiplier", "steps", "batch-size")
+
+
+@pytest.mark.parametrize("name", ["dataset-size", "batch-size", "steps", "epochs"])
+@pytest.mark.parametrize("digits", [30, 400])
+def test_counts_that_are_no_doubles_are_refused(cli, name, digits):
+    counts = {"dataset-size": "100", "batch-size": "1", "steps": "9"}
+    if name == "epochs":
+        del counts["steps"]
+    counts[name] = "9" * digits
+    words = " ".join(f"--{key} {value}" for key, value in counts.items())
+    cli(f"calibrate --for noise-multiplier --epsilon 2 {words}").refused(2, f"--{name} 9999999999")
