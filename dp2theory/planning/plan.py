@@ -131,8 +131,20 @@ class Plan:
                     )
                 ],
             },
-            "notes": list(NOTES if self.pilot else NOTES_WITHOUT_PILOT),
+            "notes": [*(NOTES if self.pilot else NOTES_WITHOUT_PILOT), *self._rise()],
         }
+
+    def _rise(self) -> list[str]:
+        """A warning when the pilot climbed: then a low ratio may be its step size's doing."""
+        if self.pilot is None or not self.pilot.losses:
+            return []
+        first, last = self.pilot.losses[0], self.pilot.final_loss
+        if last <= first:
+            return []
+        return [
+            f"The pilot's train loss rose from {first:.4g} to {last:.4g}: its learning rate may be "
+            "too large, and the signal-to-noise ratio is that of where it went."
+        ]
 
 
 def resolve_step_sizes(clip_norm: float | None, learning_rate: float | None) -> tuple[float, float]:

@@ -156,3 +156,14 @@ def test_more_epsilon_on_one_seed_never_turns_dp2_into_dp_sgd(name, b, epochs, s
     seen = [made.verdict.snr_at_default_delay for made in plans]
     clear = [snr for snr in seen if snr > 0.1]
     assert clear == sorted(clear)
+
+
+def test_a_pilot_that_climbs_is_pointed_out():
+    def notes(learning_rate):
+        made = make_plan(
+            small_budget(), small_problem(), learning_rate=learning_rate, record_every=10
+        )
+        return [note for note in made.to_json()["notes"] if "train loss rose" in note]
+
+    assert notes(0.5) == []
+    assert len(notes(1e6)) == 1
