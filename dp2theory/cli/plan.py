@@ -147,7 +147,7 @@ def _pilot_kept(out: Path | None) -> "Iterator[Callable[[PilotState], None]]":
         yield keep
     except InterruptedPilot as stop:
         state = stop.partial
-        save_pilot(path, state)
+        _save_at_last(path, state)
         fail(
             f"interrupted after {state.steps} of {state.budget.pilot_steps} pilot steps; what "
             f"they released is owed and is kept in {path} (train --discarded-pilot {path})",
@@ -156,10 +156,23 @@ def _pilot_kept(out: Path | None) -> "Iterator[Callable[[PilotState], None]]":
     except KeyboardInterrupt:
         if not finished:
             raise
-        save_pilot(path, finished[0])  # again: the interrupt may have hit the first time
+        _save_at_last(path, finished[0])  # again: the interrupt may have hit the first time
         fail(
             f"interrupted after the pilot; its {finished[0].steps} steps are kept in {path} "
             f"(go on with: dp2theory train --plan {path})",
+            ExitCode.INTERRUPTED,
+        )
+
+
+def _save_at_last(path: Path, state: "PilotState") -> None:
+    from dp2theory.planning.state import save_pilot
+
+    try:
+        save_pilot(path, state)
+    except OSError as error:
+        fail(
+            f"interrupted after {state.steps} pilot steps, whose releases are owed; they could not "
+            f"be kept in {path} ({error.strerror})",
             ExitCode.INTERRUPTED,
         )
 

@@ -271,3 +271,12 @@ def test_interrupt_before_the_pilot_keeps_nothing(cli, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     cli(SMALL, "--epsilon 3").refused(130, "interrupted")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_interrupted_where_nothing_can_be_written(cli, monkeypatch):
+    def stop(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dp2theory.planning.plan.judge", stop)
+    monkeypatch.setattr("dp2theory.cli.plan.INTERRUPTED_FILE", "/proc/x.npz")
+    cli(SMALL, "--epsilon 3").refused(130, "40 pilot steps", "could not be kept in /proc/x.npz")
