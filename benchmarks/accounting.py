@@ -21,6 +21,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import dp_accounting
 from dp_accounting.pld import PLDAccountant
@@ -173,9 +174,9 @@ def main() -> int:
     print("| what | ours | dp_accounting PLD | ratio | bar | |")
     print("|---|---|---|---|---|---|")
     missed = False
-    makers: list[Callable[[], Row]] = [lambda c=c: epsilon_row(c) for c in CASES]
-    makers += [lambda s=s: steps_row(s) for s in (0.7, 1.0, 2.0)]
-    makers += [lambda c=c: calibration_row(c) for c in CASES]
+    makers: list[Callable[[], Row]] = [partial(epsilon_row, case) for case in CASES]
+    makers += [partial(steps_row, sigma) for sigma in (0.7, 1.0, 2.0)]
+    makers += [partial(calibration_row, case) for case in CASES]
     for make in makers:
         row = make()
         verdict = "MISSED, " if row.missed else ""
