@@ -30,8 +30,7 @@ def main() -> None:
     text = result_of(f"plan {TEXT} --clip-norm 2.03 --learning-rate 0.83")
     het_m = result_of(f"plan {HET_M} --clip-norm 0.675 --learning-rate 13.2")
     runs = result_of(
-        f"train {HET_M} --method dp2-rmsprop --compare dp-sgd --tune --seeds {SEEDS}"
-        f" --delay {het_m['delay']['recommended']}"
+        f"train {HET_M} --method dp2-rmsprop --compare dp-sgd --tune --seeds {SEEDS} --pilot"
     )
     with plots.styled():
         figure, (left, middle, right) = plots.new_figure(3, size=(15.0, 4.2))
