@@ -27,7 +27,7 @@ _BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
 _SMALLEST_SIGMA = 0.05
-_WORK = 20_000_000  # about a quarter of a minute
+_WORK = 30_000_000  # about half a minute
 _MAX_STEPS = 1_500_000
 
 
