@@ -1,0 +1,1 @@
+"""Interface tests of accountants."""
