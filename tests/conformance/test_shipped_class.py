@@ -22,7 +22,7 @@ from tests.accountants import checks
 from tests.reference.rows import rows
 
 
-class ExactAccountantTest(shipped.PrivacyAccountantTest):
+class ExactAccountantTest(shipped.PrivacyAccountantTest):  # type: ignore[misc]
     """The shipped class on the exact accountant."""
 
     def _make_test_accountants(self) -> Collection[PrivacyAccountant]:
@@ -34,7 +34,7 @@ class ExactAccountantTest(shipped.PrivacyAccountantTest):
         ]
 
 
-class ZeroAccountant(PrivacyAccountant):
+class ZeroAccountant(PrivacyAccountant):  # type: ignore[misc]
     """Wrong: whatever has noise costs nothing."""
 
     def __init__(
@@ -61,7 +61,7 @@ class ZeroAccountant(PrivacyAccountant):
         return 1.0 if self._non_private else 0.0
 
 
-class _OfZero(shipped.PrivacyAccountantTest):
+class _OfZero(shipped.PrivacyAccountantTest):  # type: ignore[misc]
     __test__ = False  # pytest: only run by the test below
 
     def _make_test_accountants(self) -> Collection[PrivacyAccountant]:

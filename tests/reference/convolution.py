@@ -74,7 +74,7 @@ class LogTable:
         value = self._coefficients[_DEGREE].take(cell)
         for k in range(_DEGREE - 1, -1, -1):
             value = value * x + self._coefficients[k].take(cell)
-        return np.where(inside, value, -np.inf)
+        return np.asarray(np.where(inside, value, -np.inf))
 
 
 def _trim(start: float, step: float, values: np.ndarray, floor: float) -> LogTable:
@@ -88,7 +88,7 @@ def _log_sum(exponents: np.ndarray) -> np.ndarray:
     top = exponents.max(axis=1)
     safe = np.where(np.isfinite(top), top, 0.0)
     with np.errstate(divide="ignore"):
-        return safe + np.log(np.exp(exponents - safe[:, None]).sum(axis=1))
+        return np.asarray(safe + np.log(np.exp(exponents - safe[:, None]).sum(axis=1)))
 
 
 # ------------------------------------------------------------------ one-sided: remove and add

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import mpmath
 
@@ -27,7 +28,7 @@ class Value:
     @property
     def relative_error(self) -> float:
         """What a comparison has to allow for the reference itself."""
-        return 10.0**-self.digits
+        return math.pow(10.0, -self.digits)
 
 
 def _closed(parts: Sequence[Step]) -> bool:
@@ -35,7 +36,7 @@ def _closed(parts: Sequence[Step]) -> bool:
 
 
 def _text(x: object, digits: float) -> str:
-    return mpmath.nstr(x, max(3, min(25, int(digits))), min_fixed=0, max_fixed=0)
+    return str(mpmath.nstr(x, max(3, min(25, int(digits))), min_fixed=0, max_fixed=0))
 
 
 def _ball_text(ball: object, digits: float) -> str:
@@ -112,7 +113,7 @@ def _contour_sigma(one: Step, direction: str, epsilon: Fraction, target: Fractio
     """Bracketed secant in log sigma on log delta; the last two contours must agree."""
     goal = mpmath.mpf(target.numerator) / target.denominator
 
-    def excess(x: object) -> tuple[object, float]:
+    def excess(x: Any) -> tuple[Any, float]:
         text = mpmath.nstr(mpmath.exp(x), 28)
         at = Step(one.q, Fraction(text), one.count)
         ball, digits = contour.delta_reference([at], direction, epsilon, CONTOUR_BUDGET)

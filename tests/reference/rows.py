@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
@@ -52,7 +53,7 @@ class Row:
     @property
     def slack(self) -> float:
         """Relative error of the reference itself, and of the floats made from its inputs."""
-        return 10.0**-self.digits + 3e-16
+        return math.pow(10.0, -self.digits) + 3e-16
 
 
 def _short(x: Fraction) -> str:
