@@ -16,7 +16,8 @@ from accountants.bracket import Bracket
 from accountants.errors import AccuracyError, InfeasibleBudgetError
 from accountants.exact.accountant import ExactAccountant
 from accountants.profiles import log_gaussian_delta
-from accountants.walk import SampledGaussian, UnsupportedLeaf, leaves
+from accountants.relations import rule
+from accountants.walk import Release, UnsupportedLeaf, leaves
 
 _SMALLEST, _LARGEST = 1e-3, 1e9
 _TOLERANCE = 1e-9
@@ -139,14 +140,14 @@ def _first_guess(
         found = list(leaves(make_event(1.0), 1, relation))
     except UnsupportedLeaf:
         return 0.0, -math.inf  # the accountant will say why
-    shift = 4.0 if relation is NeighboringRelation.REPLACE_ONE else 1.0
 
     def variance_excess(x: float) -> float:
         total = 0.0
         for leaf, count in found:
-            if isinstance(leaf, SampledGaussian):
-                square = min(shift * math.exp(-2 * x), 500.0)
-                q = leaf.sampling_probability
+            if isinstance(leaf, Release):
+                shift = rule(leaf.sampling.scheme, relation).shift
+                square = min(shift * shift * math.exp(-2 * x), 500.0)
+                q = leaf.chance
                 full = count * q * q * math.expm1(square)
                 # A sampled loss exceeds log(q) plus a Gaussian loss only by little.
                 total += min(full, count * q * square * (1 + square)) if q < 1 else count * square

@@ -5,10 +5,55 @@ A mechanism is described once, here; every accountant reads the tree.
 
 from __future__ import annotations
 
+import attr
 import dp_accounting
 
 from accountants import validation
-from accountants.sampling import Poisson, Sampling, WithoutReplacement, WithReplacement
+from accountants.sampling import (
+    Poisson,
+    Sampling,
+    ShuffledEpochs,
+    TruncatedPoisson,
+    WeightedWithReplacement,
+    WithoutReplacement,
+    WithReplacement,
+)
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class WeightedWithReplacementDpEvent(dp_accounting.DpEvent):
+    """A mechanism on a batch of weighted draws with replacement.
+
+    Attributes
+    ----------
+    largest_probability : float
+        Largest share of one record in the weights, which do not depend on the data.
+    sample_size : int
+        Draws for the batch.
+    event : dp_accounting.DpEvent
+        What is applied to the batch.
+    """
+
+    largest_probability: float
+    sample_size: int
+    event: dp_accounting.DpEvent
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class ShuffledEpochDpEvent(dp_accounting.DpEvent):
+    """One epoch over a shuffled data set: a mechanism on every batch of a partition.
+
+    Attributes
+    ----------
+    dataset_size, batch_size : int
+        Records, and records in a batch.
+    event : dp_accounting.DpEvent
+        What is applied to each batch.
+    """
+
+    dataset_size: int
+    batch_size: int
+    event: dp_accounting.DpEvent
 
 
 def sampled_gaussian_event(*, sampling: Sampling, noise_multiplier: float) -> dp_accounting.DpEvent:
@@ -16,8 +61,9 @@ def sampled_gaussian_event(*, sampling: Sampling, noise_multiplier: float) -> dp
 
     Parameters
     ----------
-    sampling : Poisson, WithoutReplacement or WithReplacement
-        How the batch is drawn.
+    sampling : Sampling
+        How the batch is drawn (``accountants.sampling``); ``ShuffledEpochs`` gives the event of
+        one whole epoch.
     noise_multiplier : float
         Noise std on the sum divided by the clip norm, >= 0.
 
@@ -41,9 +87,22 @@ def sampled_gaussian_event(*, sampling: Sampling, noise_multiplier: float) -> dp
         return dp_accounting.SampledWithReplacementDpEvent(
             sampling.dataset_size, sampling.batch_size, gaussian
         )
+    if isinstance(sampling, WeightedWithReplacement):
+        return WeightedWithReplacementDpEvent(
+            sampling.largest_probability, sampling.batch_size, gaussian
+        )
+    if isinstance(sampling, ShuffledEpochs):
+        return ShuffledEpochDpEvent(sampling.dataset_size, sampling.batch_size, gaussian)
+    if isinstance(sampling, TruncatedPoisson):
+        return dp_accounting.TruncatedSubsampledGaussianDpEvent(
+            sampling.dataset_size,
+            sampling.sampling_probability,
+            sampling.truncated_batch_size,
+            gaussian.noise_multiplier,
+        )
     raise ValueError(
-        f"sampling={sampling!r}: must be Poisson, WithoutReplacement or WithReplacement "
-        "(accountants.sampling)"
+        f"sampling={sampling!r}: must be a description of accountants.sampling, such as "
+        "Poisson, WithoutReplacement or WithReplacement"
     )
 
 
@@ -54,12 +113,12 @@ def dp_sgd_event(
 
     Parameters
     ----------
-    sampling : Poisson, WithoutReplacement or WithReplacement
-        How each batch is drawn.
+    sampling : Sampling
+        How each batch is drawn (``accountants.sampling``).
     noise_multiplier : float
         Noise std on the summed clipped gradients divided by the clip norm.
     steps : int
-        Number of releases, >= 0.
+        Number of releases, >= 0; with ``ShuffledEpochs`` a multiple of the batches of an epoch.
 
     Returns
     -------
@@ -71,7 +130,13 @@ def dp_sgd_event(
         If an argument is outside its domain.
     """
     event = sampled_gaussian_event(sampling=sampling, noise_multiplier=noise_multiplier)
-    return dp_accounting.SelfComposedDpEvent(event, validation.whole(steps, "steps"))
+    times = validation.whole(steps, "steps")
+    if isinstance(sampling, ShuffledEpochs):
+        batches = sampling.batches
+        allowed = f"a multiple of the {batches} batches of an epoch (only whole epochs are covered)"
+        validation.require(times % batches == 0, "steps", times, allowed)
+        times //= batches
+    return dp_accounting.SelfComposedDpEvent(event, times)
 
 
 def dp2_event(*, sampling: Sampling, noise_multiplier: float, steps: int) -> dp_accounting.DpEvent:

@@ -1,10 +1,11 @@
-"""The one table: neighbouring relation x sampling scheme -> what is proved.
+"""The one table: sampling scheme x neighbouring relation -> what is proved.
 
 Units are clip norms on the summed gradient.  Adding or removing a record moves a Poisson sum
-by at most 1 and replacing one moves it by at most 2; the record is in the sum with the
-sampling probability q.  The pairs below dominate for every order of the hockey-stick
-divergence and are attained by explicit data sets, so that both ends of a bracket come from
-one computation (derived in docs/proofs/poisson.md).
+by at most 1 and replacing one by at most 2; in a batch of fixed size a record takes the place
+of another, so that every relation may move the sum by up to 2 for each copy.  An *exact* rule
+has one pair for each direction that dominates every order of the hockey-stick divergence and is
+attained; otherwise the two ends come from different pairs (docs/proofs/poisson.md,
+docs/proofs/fixed-size.md, docs/proofs/lower-ends.md).
 """
 
 from __future__ import annotations
@@ -27,6 +28,10 @@ class Direction(enum.Enum):
 
 DIRECTIONS = ("both", "remove", "add")
 
+ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
+REPLACE = NeighboringRelation.REPLACE_ONE
+SPECIAL = NeighboringRelation.REPLACE_SPECIAL
+
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
@@ -34,32 +39,125 @@ class Rule:
 
     Attributes
     ----------
-    directions : tuple of Direction
-        The directions to take the maximum over; each is fixed for a whole run.
     shift : float
-        Gap between the means of an unsampled Gaussian release, in clip norms.
+        How far one copy of the record moves the sum, in clip norms.
+    exact : bool
+        Whether the upper end is attained, so that both ends meet up to rounding.
+    upper, lower : str
+        The statement behind each end.
     source : str
-        Where the statement is proved.
+        Where it is proved.
     """
 
-    directions: tuple[Direction, ...]
     shift: float
+    exact: bool
+    upper: str
+    lower: str
     source: str
 
 
+_POISSON = "docs/proofs/poisson.md"
+_FIXED = "docs/proofs/fixed-size.md"
+_LOWER = "docs/proofs/lower-ends.md"
+
 _ADD_REMOVE = Rule(
-    (Direction.REMOVE, Direction.ADD),
     1.0,
-    "((1-q)N(0)+qN(1), N(0)) and its reverse dominate and are attained",
+    True,
+    "((1-q)N(0)+qN(1), N(0)) and its reverse dominate",
+    "the same pair: the record has gradient 1, others anything",
+    _POISSON,
 )
-_TABLE = {
-    ("poisson", NeighboringRelation.ADD_OR_REMOVE_ONE): _ADD_REMOVE,
-    ("poisson", NeighboringRelation.REPLACE_SPECIAL): _ADD_REMOVE,
-    ("poisson", NeighboringRelation.REPLACE_ONE): Rule(
-        (Direction.SYMMETRIC,),
+_SYMMETRISED = "the profile of every configuration is below {}; its symmetric closure dominates"
+_ORDERS = "the larger of the two orders of the attained pair: gradients 1 and -1, others -1"
+_COPIES = (
+    Rule(
         2.0,
-        "((1-q)N(0)+qN(1), (1-q)N(0)+qN(-1)) dominates and is attained",
+        True,
+        "(sum p_k N(2k), N(0)) and its reverse dominate, p_k the law of the number of copies",
+        "the same pair: gradient 1, others -1",
+        _FIXED,
     ),
+    Rule(
+        2.0,
+        False,
+        _SYMMETRISED.format("min(h1, h2, Balle et al.)"),
+        _ORDERS + ", or another constant",
+        f"{_FIXED}, {_LOWER}",
+    ),
+    Rule(
+        2.0,
+        False,
+        "sum p_k [(1-b) d_2k + b d_k] from the real record, sum p_k d_k to it, both orders "
+        "closed by reversal",
+        "the larger of the attained pairs: gradient 1, others -1 or 1",
+        f"{_FIXED}, {_LOWER}",
+    ),
+)
+_TRUNCATED_LOWER = "the Poisson pair at the lowered probability: other gradients are 0"
+
+
+def _truncated(moves: float) -> Rule:
+    return Rule(
+        moves,
+        False,
+        "the Poisson pair, and the chance of a cut batch added to δ",
+        _TRUNCATED_LOWER,
+        f"{_POISSON}, {_FIXED}",
+    )
+
+
+def _epoch(moves: float) -> Rule:
+    return Rule(
+        moves,
+        False,
+        "parallel composition: one full Gaussian release for each record and epoch",
+        "the average of the releases of an epoch, a Gaussian release",
+        _FIXED,
+    )
+
+
+_TABLE = {
+    ("poisson", ADD_OR_REMOVE): _ADD_REMOVE,
+    ("poisson", SPECIAL): _ADD_REMOVE,
+    ("poisson", REPLACE): Rule(
+        2.0,
+        True,
+        "((1-q)N(0)+qN(1), (1-q)N(0)+qN(-1)) dominates",
+        "the same pair: gradients 1 and -1",
+        _POISSON,
+    ),
+    ("without-replacement", ADD_OR_REMOVE): Rule(
+        2.0,
+        True,
+        "((1-q)N(0)+qN(2), N(0)) and its reverse dominate, q = m/n with n the larger size",
+        "the same pair: gradient 1, others -1",
+        _FIXED,
+    ),
+    ("without-replacement", REPLACE): Rule(
+        2.0,
+        False,
+        _SYMMETRISED.format("q d_2(log(1+(e^ε-1)/q))"),
+        _ORDERS,
+        f"{_FIXED}, {_LOWER}",
+    ),
+    ("without-replacement", SPECIAL): Rule(
+        2.0,
+        False,
+        "q H(N(2)||(1-b)N(0)+bN(1)) from the real record, q d_1 to it, closed by reversal",
+        "the larger of the attained pairs: gradient 1, others -1 or 1",
+        f"{_FIXED}, {_LOWER}",
+    ),
+    ("with-replacement", ADD_OR_REMOVE): _COPIES[0],
+    ("with-replacement", REPLACE): _COPIES[1],
+    ("with-replacement", SPECIAL): _COPIES[2],
+    ("weighted-with-replacement", ADD_OR_REMOVE): _COPIES[0],
+    ("weighted-with-replacement", REPLACE): _COPIES[1],
+    ("weighted-with-replacement", SPECIAL): _COPIES[2],
+    ("shuffled-epochs", REPLACE): _epoch(2.0),
+    ("shuffled-epochs", SPECIAL): _epoch(1.0),
+    ("truncated-poisson", ADD_OR_REMOVE): _truncated(1.0),
+    ("truncated-poisson", SPECIAL): _truncated(1.0),
+    ("truncated-poisson", REPLACE): _truncated(2.0),
 }
 
 
@@ -69,7 +167,8 @@ def rule(sampling: str, relation: NeighboringRelation) -> Rule:
     Parameters
     ----------
     sampling : str
-        Sampling scheme; an unsampled release is Poisson sampling with probability 1.
+        ``scheme`` of a sampling description; an unsampled release is Poisson sampling with
+        probability 1.
     relation : NeighboringRelation
 
     Returns
@@ -79,15 +178,26 @@ def rule(sampling: str, relation: NeighboringRelation) -> Rule:
     Raises
     ------
     ValueError
-        If no theorem covers the combination; the message names the supported ones.
+        If no theorem covers the combination; the message names the nearest supported ones.
     """
     try:
         return _TABLE[sampling, relation]
     except KeyError:
-        supported = ", ".join(f"{s} under {r.name}" for s, r in _TABLE)
-        raise ValueError(
-            f"sampling={sampling!r} under {relation!r} has no theorem here; supported: {supported}"
-        ) from None
+        near = [r.name for s, r in _TABLE if s == sampling]
+        nearest = (
+            f"{sampling} is covered under {' and '.join(near)}"
+            if near
+            else "covered: " + ", ".join(sorted({s for s, _ in _TABLE}))
+        )
+        under = relation.name if isinstance(relation, NeighboringRelation) else repr(relation)
+        raise ValueError(f"no theorem for sampling={sampling!r} under {under}; {nearest}") from None
+
+
+def directions_of(relation: NeighboringRelation) -> tuple[Direction, ...]:
+    """The orders of the two data sets that a relation distinguishes for a whole run."""
+    if relation is REPLACE:
+        return (Direction.SYMMETRIC,)
+    return (Direction.REMOVE, Direction.ADD)
 
 
 def resolve_directions(direction: str, relation: NeighboringRelation) -> tuple[Direction, ...]:
@@ -100,12 +210,12 @@ def resolve_directions(direction: str, relation: NeighboringRelation) -> tuple[D
     """
     if direction not in DIRECTIONS:
         raise ValueError(f"direction={direction!r}: must be one of {', '.join(DIRECTIONS)}")
-    directions = rule("poisson", relation).directions
+    directions = directions_of(relation)
     if direction == "both":
         return directions
     if directions == (Direction.SYMMETRIC,):
         raise ValueError(
-            f"direction={direction!r}: must be 'both' under {relation.name}, whose two "
-            "directions are mirror images"
+            f"direction={direction!r}: must be 'both' under {relation.name}, which is the same "
+            "in both directions"
         )
     return (Direction(direction),)

@@ -7,6 +7,10 @@ planner all read the same object, so that the mechanism that runs is the one acc
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 from accountants import validation
 
@@ -19,6 +23,7 @@ class Poisson:
     """
 
     sampling_probability: float
+    scheme: ClassVar[str] = "poisson"
 
     def __post_init__(self) -> None:
         validation.probability(self.sampling_probability)
@@ -36,7 +41,12 @@ class _FixedSize:
 
 @dataclass(frozen=True)
 class WithoutReplacement(_FixedSize):
-    """A fresh uniform subset of ``batch_size`` distinct records for every batch."""
+    """A fresh uniform subset of ``batch_size`` distinct records for every batch.
+
+    Both sizes are public; under add-or-remove-one ``dataset_size`` is the larger of the two.
+    """
+
+    scheme: ClassVar[str] = "without-replacement"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -47,10 +57,136 @@ class WithoutReplacement(_FixedSize):
             f"at most dataset_size={self.dataset_size} without replacement",
         )
 
+    @property
+    def sampling_probability(self) -> float:
+        """Chance of a record to be in one batch, m/n."""
+        return self.batch_size / self.dataset_size
+
 
 @dataclass(frozen=True)
 class WithReplacement(_FixedSize):
     """``batch_size`` independent uniform draws; one record may appear several times."""
 
+    scheme: ClassVar[str] = "with-replacement"
 
-Sampling = Poisson | WithoutReplacement | WithReplacement
+    @property
+    def draw_probability(self) -> float:
+        """Chance of a record to be what one draw gives, 1/n."""
+        return 1 / self.dataset_size
+
+
+@dataclass(frozen=True)
+class WeightedWithReplacement:
+    """``batch_size`` independent draws with fixed weights that do not depend on the data.
+
+    ``largest_probability`` is the largest share of one record in the weights; under
+    add-or-remove-one it must also bound the share of a record that is added.  Make one from
+    weights with ``weighted_sampling``.
+    """
+
+    largest_probability: float
+    batch_size: int
+    scheme: ClassVar[str] = "weighted-with-replacement"
+
+    def __post_init__(self) -> None:
+        allowed = "a number in (0, 1)"
+        value = validation.real("largest_probability", self.largest_probability, allowed)
+        validation.require(0 < value < 1, "largest_probability", value, allowed)
+        validation.whole(self.batch_size, "batch_size", 1)
+
+    @property
+    def draw_probability(self) -> float:
+        """Largest chance of a record to be what one draw gives."""
+        return self.largest_probability
+
+
+@dataclass(frozen=True)
+class ShuffledEpochs(_FixedSize):
+    """Batches that partition a shuffled data set; one use of this is one whole epoch.
+
+    Every record is in exactly one batch of an epoch (the last one may be smaller).
+    """
+
+    scheme: ClassVar[str] = "shuffled-epochs"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.require(
+            self.batch_size <= self.dataset_size,
+            "batch_size",
+            self.batch_size,
+            f"at most dataset_size={self.dataset_size} where epochs are shuffled",
+        )
+
+    @property
+    def batches(self) -> int:
+        """Number of batches, and of releases, in one epoch."""
+        return -(-self.dataset_size // self.batch_size)
+
+
+@dataclass(frozen=True)
+class TruncatedPoisson:
+    """Poisson sampling, cut to a random subset of ``truncated_batch_size`` where it gives more."""
+
+    dataset_size: int
+    sampling_probability: float
+    truncated_batch_size: int
+    scheme: ClassVar[str] = "truncated-poisson"
+
+    def __post_init__(self) -> None:
+        validation.whole(self.dataset_size, "dataset_size", 1)
+        validation.probability(self.sampling_probability)
+        validation.whole(self.truncated_batch_size, "truncated_batch_size", 1)
+
+
+Sampling = (
+    Poisson
+    | WithoutReplacement
+    | WithReplacement
+    | WeightedWithReplacement
+    | ShuffledEpochs
+    | TruncatedPoisson
+)
+
+
+def weighted_sampling(
+    weights: ArrayLike, *, batch_size: int, weights_depend_on_data: bool
+) -> WeightedWithReplacement:
+    """The description of PyTorch's ``WeightedRandomSampler(weights, …, replacement=True)``.
+
+    Parameters
+    ----------
+    weights : array_like, shape (n,)
+        Weights >= 0 attached to positions in the data set, not all 0; at least two positive.
+    batch_size : int
+        Draws for one batch.
+    weights_depend_on_data : bool
+        Whether any weight was computed from the data (class balancing, loss-based sampling).
+
+    Returns
+    -------
+    WeightedWithReplacement
+
+    Raises
+    ------
+    ValueError
+        If the weights are not such numbers, or depend on the data: then replacing a record
+        changes the weights of others, and nothing here covers that.
+    """
+    validation.require(
+        weights_depend_on_data is False,
+        "weights_depend_on_data",
+        weights_depend_on_data,
+        "False: weights computed from the data (class balancing, for one) have no theorem; use "
+        "weights fixed in advance, or uniform draws (WithReplacement)",
+    )
+    values = np.asarray(weights, dtype=np.float64)
+    good = values.ndim == 1 and values.size > 1 and bool(np.isfinite(values).all())
+    good = good and bool((values >= 0).all()) and int((values > 0).sum()) > 1
+    allowed = "a vector of finite numbers >= 0, at least two of them > 0"
+    shown = f"array of shape {values.shape}"
+    if not good:
+        raise ValueError(f"weights={shown}: must be {allowed}")
+    largest = float(values.max() / values.sum())
+    # The division and the sum round: the share is rounded up so that it bounds the true one.
+    return WeightedWithReplacement(largest * (1 + values.size * 2.0**-52), batch_size)

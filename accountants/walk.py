@@ -10,15 +10,27 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
+from accountants.events import ShuffledEpochDpEvent, WeightedWithReplacementDpEvent
+from accountants.relations import rule
+from accountants.sampling import (
+    Poisson,
+    Sampling,
+    ShuffledEpochs,
+    TruncatedPoisson,
+    WeightedWithReplacement,
+    WithoutReplacement,
+    WithReplacement,
+)
 
 _NEAREST = (
-    "supported: GaussianDpEvent, PoissonSampledDpEvent of a GaussianDpEvent, and "
-    "compositions of them"
+    "supported: GaussianDpEvent, a GaussianDpEvent under Poisson, fixed-size, weighted or "
+    "shuffled sampling, and compositions of them"
 )
 
 
@@ -31,22 +43,48 @@ class UnsupportedLeaf(Exception):
         self.reason = reason
 
 
-@dataclass(frozen=True, order=True)
-class SampledGaussian:
-    """One Gaussian release on a Poisson sample; ``sampling_probability`` 1 is no sampling."""
+@dataclass(frozen=True)
+class Release:
+    """One Gaussian release on one sampled batch (one epoch of them where epochs are shuffled).
 
-    sampling_probability: float
+    Attributes
+    ----------
+    sampling : Sampling
+        ``Poisson(1.0)`` where nothing is sampled.
+    noise_multiplier : float
+        Noise std on the sum over clip norm, >= 0.
+    """
+
+    sampling: Sampling
     noise_multiplier: float
 
     @property
     def reveals_nothing(self) -> bool:
         """Whether the output does not depend on the data."""
-        return self.sampling_probability == 0 or self.noise_multiplier == math.inf
+        absent = isinstance(self.sampling, (Poisson, TruncatedPoisson)) and (
+            self.sampling.sampling_probability == 0
+        )
+        return absent or self.noise_multiplier == math.inf
 
     @property
     def reveals_everything(self) -> bool:
         """Whether the release has no noise (accounted as ε = inf, like dp_accounting)."""
         return self.noise_multiplier == 0 and not self.reveals_nothing
+
+    @property
+    def chance(self) -> float:
+        """Chance of a record to be in a batch (expected copies, at most 1, where it may repeat)."""
+        sampling = self.sampling
+        if isinstance(sampling, ShuffledEpochs):
+            return 1.0
+        if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
+            return min(1.0, sampling.batch_size * sampling.draw_probability)
+        return sampling.sampling_probability
+
+    @property
+    def releases(self) -> int:
+        """Noisy sums that one use gives out."""
+        return self.sampling.batches if isinstance(self.sampling, ShuffledEpochs) else 1
 
 
 @dataclass(frozen=True)
@@ -54,7 +92,7 @@ class NonPrivate:
     """A release without any privacy."""
 
 
-Leaf = SampledGaussian | NonPrivate
+Leaf = Release | NonPrivate
 
 
 def leaves(
@@ -71,7 +109,7 @@ def leaves(
 
     Yields
     ------
-    (SampledGaussian or NonPrivate, int)
+    (Release or NonPrivate, int)
 
     Raises
     ------
@@ -90,37 +128,67 @@ def leaves(
     elif isinstance(event, dp_accounting.ComposedDpEvent):
         for child in event.events:
             yield from leaves(child, count, relation)
-    elif isinstance(event, dp_accounting.GaussianDpEvent):
-        yield SampledGaussian(1.0, validation.noise_multiplier(event.noise_multiplier)), count
-    elif isinstance(event, dp_accounting.PoissonSampledDpEvent):
-        yield _poisson(event), count
     else:
-        raise UnsupportedLeaf(event, _reason(event, relation))
+        yield _release(event, relation), count
 
 
-def _poisson(event: dp_accounting.PoissonSampledDpEvent) -> SampledGaussian:
-    sampling_probability = validation.probability(event.sampling_probability)
-    if not isinstance(event.event, dp_accounting.GaussianDpEvent):
-        raise UnsupportedLeaf(
-            event,
-            "Poisson sampling is accounted over one GaussianDpEvent a sample, not over "
-            f"{type(event.event).__name__}; {_NEAREST}",
+def _release(event: dp_accounting.DpEvent, relation: NeighboringRelation) -> Release:
+    sampling = _sampling(event)
+    if isinstance(event, dp_accounting.TruncatedSubsampledGaussianDpEvent):
+        sigma: Any = event.noise_multiplier
+    else:
+        gaussian = event if isinstance(event, dp_accounting.GaussianDpEvent) else event.event
+        if not isinstance(gaussian, dp_accounting.GaussianDpEvent):
+            raise UnsupportedLeaf(
+                event,
+                f"{type(event).__name__} is accounted over one GaussianDpEvent a sample, not "
+                f"over {type(gaussian).__name__}; {_NEAREST}",
+            )
+        sigma = gaussian.noise_multiplier
+    release = Release(sampling, validation.noise_multiplier(sigma))
+    try:
+        rule(sampling.scheme, relation)
+    except ValueError as error:
+        raise UnsupportedLeaf(event, f"{type(event).__name__}: {error}") from None
+    reason = _outside(sampling, relation)
+    if reason:
+        raise UnsupportedLeaf(event, f"{type(event).__name__}: {reason}")
+    return release
+
+
+def _sampling(event: dp_accounting.DpEvent) -> Sampling:
+    if isinstance(event, dp_accounting.GaussianDpEvent):
+        return Poisson(1.0)
+    if isinstance(event, dp_accounting.PoissonSampledDpEvent):
+        return Poisson(validation.probability(event.sampling_probability))
+    if isinstance(event, dp_accounting.SampledWithoutReplacementDpEvent):
+        return WithoutReplacement(event.source_dataset_size, event.sample_size)
+    if isinstance(event, dp_accounting.SampledWithReplacementDpEvent):
+        return WithReplacement(event.source_dataset_size, event.sample_size)
+    if isinstance(event, WeightedWithReplacementDpEvent):
+        return WeightedWithReplacement(event.largest_probability, event.sample_size)
+    if isinstance(event, ShuffledEpochDpEvent):
+        return ShuffledEpochs(event.dataset_size, event.batch_size)
+    if isinstance(event, dp_accounting.TruncatedSubsampledGaussianDpEvent):
+        return TruncatedPoisson(
+            event.dataset_size, event.sampling_probability, event.truncated_batch_size
         )
-    return SampledGaussian(
-        sampling_probability, validation.noise_multiplier(event.event.noise_multiplier)
+    raise UnsupportedLeaf(
+        event, f"{type(event).__name__} has no theorem in this accountant; {_NEAREST}"
     )
 
 
-def _reason(event: dp_accounting.DpEvent, relation: NeighboringRelation) -> str:
-    kind = type(event).__name__
-    fixed_size = (
-        dp_accounting.SampledWithoutReplacementDpEvent,
-        dp_accounting.SampledWithReplacementDpEvent,
+def _outside(sampling: Sampling, relation: NeighboringRelation) -> str:
+    """Why the sizes of a scheme are outside its theorem, or an empty text."""
+    adding = relation is NeighboringRelation.ADD_OR_REMOVE_ONE
+    if isinstance(sampling, WithReplacement) and sampling.dataset_size < 2:
+        return "draws with replacement need dataset_size >= 2; supported: GaussianDpEvent"
+    whole = (
+        isinstance(sampling, WithoutReplacement) and sampling.batch_size >= sampling.dataset_size
     )
-    if isinstance(event, fixed_size):
+    if adding and whole:
         return (
-            f"{kind}: no theorem for fixed-size batches under {relation.name} is built in yet, "
-            "and the formula for Poisson sampling would understate their cost; sample by "
-            "Poisson (PoissonSampledDpEvent) to be accounted"
+            f"a batch of all {sampling.dataset_size} records of the larger data set cannot be "
+            "drawn from the smaller one; supported: batch_size < dataset_size, or REPLACE_ONE"
         )
-    return f"{kind} has no theorem in this accountant; {_NEAREST}"
+    return ""

@@ -16,7 +16,7 @@ from accountants.exact import run as engine
 from accountants.profiles import gaussian_error, log_gaussian_delta
 from accountants.relations import resolve_directions, rule
 from accountants.rounding import exp_bracket
-from accountants.walk import NonPrivate, SampledGaussian, UnsupportedLeaf, leaves
+from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
 
 _NO_LOSS = Bracket(-math.inf, -math.inf)
 
@@ -69,7 +69,7 @@ class ExactAccountant(PrivacyAccountant):
         self._directions = resolve_directions(direction, neighboring_relation)
         self._rule = rule("poisson", neighboring_relation)
         self._direction = direction
-        self._counts: dict[SampledGaussian, int] = {}
+        self._counts: dict[Release, int] = {}
         self._steps = 0
         self._non_private = False
 

@@ -16,7 +16,8 @@ from accountants.exact import inversion, single
 from accountants.exact.composition import Composition
 from accountants.pairs import SampledGaussianPair
 from accountants.relations import Direction
-from accountants.walk import SampledGaussian
+from accountants.sampling import Poisson
+from accountants.walk import Release
 
 
 @dataclass(frozen=True)
@@ -34,12 +35,12 @@ class Run:
     largest_loss: float
 
     @staticmethod
-    def of(counts: Mapping[SampledGaussian, int], direction: Direction, shift: float) -> Run:
+    def of(counts: Mapping[Release, int], direction: Direction, shift: float) -> Run:
         """Collect counted releases.
 
         Parameters
         ----------
-        counts : mapping from SampledGaussian to int
+        counts : mapping from Release to int
             Noise multipliers finite and > 0, probabilities in (0, 1], counts > 0.
         direction : Direction
         shift : float
@@ -47,12 +48,13 @@ class Run:
         """
         squares = []
         pairs = []
-        for leaf, count in sorted(counts.items()):
-            if leaf.sampling_probability == 1:
+        for leaf, count in sorted(counts.items(), key=repr):
+            assert isinstance(leaf.sampling, Poisson)
+            if leaf.sampling.sampling_probability == 1:
                 squares.append(count * (shift / leaf.noise_multiplier) ** 2)
             else:
                 pair = SampledGaussianPair(
-                    leaf.sampling_probability, leaf.noise_multiplier, direction
+                    leaf.sampling.sampling_probability, leaf.noise_multiplier, direction
                 )
                 pairs.append((pair, count))
         composition = Composition(tuple(pairs), math.fsum(squares))
