@@ -1,0 +1,1 @@
+"""Truncated concentrated privacy: curves, amplification by sampling, an accountant."""
