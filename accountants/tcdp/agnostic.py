@@ -114,20 +114,20 @@ def _series(law: CopyLaw, base: TruncatedCdp, a: Array) -> Array:
     return np.logaddexp(0.0, log_excess)
 
 
-def best_rho(law: CopyLaw, base: TruncatedCdp, omega: float) -> float:
+def best_rho(law: CopyLaw, base: TruncatedCdp, omega: ArrayLike) -> Array:
     """Smallest rho' known here with D_a <= rho' a for all real 1 < a <= ``omega``.
 
     Parameters
     ----------
     law, base
         As in ``log_moments``.
-    omega : float
-        Order at which the new curve ends, > 1.
+    omega : array_like, shape (W,)
+        Orders at which the new curve ends, in (1, 4000).
 
     Returns
     -------
-    float
-        ``inf`` if the base curve does not reach.
+    ndarray, shape (W,)
+        ``inf`` where the base curve does not reach.
 
     Notes
     -----
@@ -135,28 +135,28 @@ def best_rho(law: CopyLaw, base: TruncatedCdp, omega: float) -> float:
     chord of (a-1) D_a, which is convex, over a(a-1); and the sum of ``renyi_upper`` over
     a(a-1), whose terms increase in a except for the last, which is bounded by itself.
     """
-    allowed = f"an order in (1, {_LARGEST_ORDER})"
-    value = validation.real("omega", omega, allowed)
-    validation.require(1 < value < _LARGEST_ORDER, "omega", omega, allowed)
+    w = np.atleast_1d(np.asarray(omega, dtype=np.float64))
+    inside = bool(np.all((w > 1) & (w < _LARGEST_ORDER)))
+    validation.require(inside, "omega", omega, f"orders in (1, {_LARGEST_ORDER})")
     if base.rho in (0.0, math.inf):
-        return base.rho
-    top = math.ceil(value)
+        return np.full_like(w, base.rho)
+    top = math.ceil(w.max())
     moments = log_moments(law, base, top + 1)
-    # Right ends of the pieces.
     ends = np.arange(2, top + 1, dtype=np.float64)
-    scaled = np.concatenate([[0.0], _series(law, base, ends)])
     starts = ends - 1
+    scaled = np.concatenate([[0.0], _series(law, base, ends)])
     with np.errstate(over="ignore", invalid="ignore"):
         chord = _largest_ratio(scaled[:-1], scaled[1:], starts)
         inner = np.expm1(scaled[1:]) / (ends * starts)
         # |C(a-1, b+1)|/(a(a-1)) <= (b-1)!/(b (b+1)!) for b <= a <= b+1
         log_rest = moments[3:] - 2 * np.log(starts) - np.log(ends)
-        series = inner + np.exp(log_rest)
-    pieces = np.fmin(chord, series)
-    rho = float(pieces.max()) * _UP if np.all(np.isfinite(pieces)) else math.inf
-    if law.largest * value <= base.omega:
-        rho = min(rho, base.group(law.largest).rho)
-    return rho
+        pieces = np.fmin(chord, inner + np.exp(log_rest))
+    pieces[np.isnan(pieces)] = np.inf
+    rho: Array = np.maximum.accumulate(pieces)[np.ceil(w).astype(int) - 2] * _UP
+    if law.largest >= base.omega:
+        return rho
+    whole = base.group(law.largest)
+    return np.where(w <= whole.omega, np.minimum(rho, whole.rho), rho)
 
 
 def _largest_ratio(start: Array, end: Array, b: Array) -> Array:
@@ -197,7 +197,7 @@ def sampled_curve(law: CopyLaw, base: TruncatedCdp, omega: float) -> Approximate
         If kappa copies leave the base curve no order up to ``omega``, rounded up to an
         integer and one more.
     """
-    rho = best_rho(law, base, omega)
+    rho = float(best_rho(law, base, omega)[0])
     if not rho < math.inf:
         reach = below(base.omega / law.largest)
         raise OutsideRegionError(

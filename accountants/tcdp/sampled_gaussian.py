@@ -36,6 +36,7 @@ _LOG_GAUSS_ERROR = math.log(64 / 15 / (1 - _ELLIPSE**-2)) - 2 * (_POINTS.size - 
 )
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _UNIT = 2.0**-53
+_FAR = 10.0  # outputs this many standard deviations apart are bounded without quadrature
 
 
 def log_integrals(law: CopyLaw, gap: float, order: ArrayLike) -> Array:
@@ -71,9 +72,12 @@ def log_integrals(law: CopyLaw, gap: float, order: ArrayLike) -> Array:
 
 def _one_number_of_copies(t: float, eta: float, a: Array) -> Array:
     """log of the integral for two outputs ``t`` standard deviations apart."""
+    if t > _FAR:
+        return _tail(t, a, t / 2)
     largest = float(a.max())
-    # Narrow enough that the argument of the likelihood ratio stays small on the ellipses.
-    half = min(0.35, 0.15 / t, 0.27 / (t * math.sqrt(largest)))
+    # Narrow enough that on the ellipses the ratio turns little, also to the power ``largest``,
+    # and that below t/2 its inverse to that power stays moderate.
+    half = min(0.35, 0.15 / t, 1.8 / (t * math.sqrt(largest)), 8 / (t * largest * eta))
     reach = (largest - 0.5) * t + math.sqrt(2 * (60 - largest * math.log(eta)))
     panels = np.arange(math.ceil(reach / (2 * half)), dtype=np.float64)
     centre = half * (2 * panels + 1)
@@ -205,43 +209,47 @@ def gaussian_curve(law: CopyLaw, gap: float, omega: float) -> ApproximateTruncat
     return ApproximateTruncatedCdp(TruncatedCdp(rho, omega), law.tail)
 
 
-def gaussian_closed_form(law: CopyLaw, gap: float, omega: float) -> ApproximateTruncatedCdp:
-    """Truncated curve of one sampled Gaussian release, in closed form.
+def closed_rho(law: CopyLaw, gap: float, omega: ArrayLike) -> Array:
+    """Slope of the curve that ends at ``omega``, in closed form; at least ``rho_upper``.
 
     Parameters
     ----------
     law, gap
-        As in ``gaussian_curve``; rho = gap^2/2 is the curve of one copy (shift 1 in units of
+        As in ``log_integrals``; rho = gap^2/2 is the curve of one copy (shift 1 in units of
         that copy, noise s = 1/gap).
-    omega : float
-        w >= 2.
+    omega : array_like, shape (W,)
+        Orders w >= 2.
 
     Returns
     -------
-    ApproximateTruncatedCdp
-        Slope eta sum p_k [(e+1)(e^(2 k^2 rho) - 1)/2
-        + ((w-1) eta)^(w-2) (e^(w(w-1) k^2 rho) - 1)/(w (w-1))], at least that of
-        ``gaussian_curve``; derived in docs/proofs/truncated-cdp.md.
+    ndarray, shape (W,)
+        eta sum p_k [(e+1)(e^(2 k^2 rho) - 1)/2
+        + ((w-1) eta)^(w-2) (e^(w(w-1) k^2 rho) - 1)/(w (w-1))], ``inf`` where it overflows;
+        derived in docs/proofs/truncated-cdp.md.
 
     Raises
     ------
     ValueError
-        If ``omega`` is below 2.
+        If an order is below 2.
     """
-    allowed = "a finite order >= 2"
-    w = validation.real("omega", omega, allowed)
-    validation.require(2 <= w < math.inf, "omega", omega, allowed)
-    rho = gap * gap / 2
+    w = np.atleast_1d(np.asarray(omega, dtype=np.float64))[:, None]
+    validation.require(bool(np.all((w >= 2) & (w < np.inf))), "omega", omega, "finite orders >= 2")
     eta = law.present
     k = np.arange(1, law.largest + 1)
-    p = np.array(law.probabilities[1:])
-    with np.errstate(over="ignore", divide="ignore"):
-        body = (math.e + 1) / 2 * np.expm1(2 * k * k * rho)
-        x = w * (w - 1) * k * k * rho
+    rho = 0.5 * gap * gap * k * k
+    x = w * (w - 1) * rho
+    with np.errstate(over="ignore"):
+        body = (math.e + 1) / 2 * np.expm1(2 * rho)
         # log(exp(x) - 1) = x + log(1 - exp(-x))
-        log_far = (w - 2) * math.log((w - 1) * eta) + x + np.log(-np.expm1(-x))
-        slope = eta * float(np.sum(p * (body + np.exp(log_far) / (w * (w - 1)))))
-    return ApproximateTruncatedCdp(TruncatedCdp(slope * (1 + 1e-11), w), law.tail)
+        log_far = (w - 2) * np.log((w - 1) * eta) + x + np.log(-np.expm1(-x))
+        slope: Array = (body + np.exp(log_far) / (w * (w - 1))) @ np.array(law.probabilities[1:])
+        return eta * slope * (1 + 1e-11)
+
+
+def gaussian_closed_form(law: CopyLaw, gap: float, omega: float) -> ApproximateTruncatedCdp:
+    """Truncated curve of one sampled Gaussian release with the slope of ``closed_rho``."""
+    rho = float(closed_rho(law, gap, omega)[0])
+    return ApproximateTruncatedCdp(TruncatedCdp(rho, omega), law.tail)
 
 
 def leading_constant(noise: float) -> float:

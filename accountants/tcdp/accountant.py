@@ -1,0 +1,301 @@
+"""Truncated concentrated privacy as a dp_accounting ``PrivacyAccountant``."""
+
+from __future__ import annotations
+
+import copy
+import math
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import dp_accounting
+import numpy as np
+from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
+
+from accountants import validation
+from accountants.tcdp import orders
+from accountants.tcdp.amplification import OutsideRegionError
+from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
+from accountants.tcdp.families import (
+    METHODS,
+    Family,
+    NoTheoremError,
+    copy_law,
+    family,
+    require_theorem,
+)
+from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
+
+_TRIED = 28  # curves in the first scan over omega
+_REFINED = 9
+_CLOSE = 1e-5  # distance of log(omega - 1) at which the search stops
+_Convert = Callable[[ApproximateTruncatedCdp], float]
+
+
+class TruncatedCdpAccountant(PrivacyAccountant):
+    """(ε, δ) of adaptive compositions by way of truncated concentrated privacy.
+
+    For comparison and for statements that need a curve; ``ExactAccountant`` is tighter.  Every
+    answer is an upper end.  Where a record may be drawn several times, the number of copies is
+    cut off and the probability of more is carried in δ.
+
+    Parameters
+    ----------
+    neighboring_relation : NeighboringRelation
+        Default ADD_OR_REMOVE_ONE.
+    method : {"gaussian", "gaussian-closed", "agnostic", "agnostic-closed"}
+        How sampling amplifies: from the Gaussian profile, numerically (default) or in closed
+        form; or from the base curve alone, numerically or by closed theorems (without
+        replacement the published one, with replacement the one with constant 11).
+
+    Raises
+    ------
+    ValueError
+        If the relation or the method is unknown.
+
+    References
+    ----------
+    Derived in docs/proofs/truncated-cdp.md, except for the published theorem without
+    replacement, which is cited (Bun, Dwork, Rothblum and Steinke, STOC 2018).
+
+    Examples
+    --------
+    >>> import dp_accounting
+    >>> step = dp_accounting.SampledWithReplacementDpEvent(
+    ...     50000, 256, dp_accounting.GaussianDpEvent(8.0)
+    ... )
+    >>> accountant = TruncatedCdpAccountant(NeighboringRelation.REPLACE_ONE)
+    >>> round(accountant.compose(step, 1000).get_epsilon(1e-6), 3)
+    0.28
+    """
+
+    def __init__(
+        self,
+        neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
+        method: str = "gaussian",
+    ) -> None:
+        if not isinstance(neighboring_relation, NeighboringRelation):
+            raise ValueError(
+                f"neighboring_relation={neighboring_relation!r}: must be one of "
+                + ", ".join(r.name for r in NeighboringRelation)
+            )
+        super().__init__(neighboring_relation)
+        validation.require(method in METHODS, "method", method, f"one of {', '.join(METHODS)}")
+        self._method = method
+        self._counts: dict[Release, int] = {}
+        self._steps = 0
+        self._non_private = False
+
+    @property
+    def steps(self) -> int:
+        """Number of releases composed so far."""
+        return self._steps
+
+    def __len__(self) -> int:
+        return self._steps
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __copy__(self) -> TruncatedCdpAccountant:
+        return copy.deepcopy(self)  # a shallow copy would share the counts
+
+    def settings(self) -> dict[str, Any]:
+        """Constructor arguments as JSON values, the relation by name."""
+        return {"neighboring_relation": self.neighboring_relation.name, "method": self._method}
+
+    def compose(self, event: dp_accounting.DpEvent, count: int = 1) -> TruncatedCdpAccountant:
+        """Compose ``event`` ``count`` times; see ``PrivacyAccountant.compose``.
+
+        Raises
+        ------
+        ValueError
+            If a parameter of the event or ``count`` is outside its domain.
+        UnsupportedEventError
+            If no theorem covers a part of the event; the message says which and why.
+        """
+        count = validation.whole(count, "count")
+        if count == 0 and self._maybe_compose(event, 0, False) is None:
+            return self
+        super().compose(event, count)
+        return self
+
+    def _maybe_compose(
+        self, event: dp_accounting.DpEvent, count: int, do_compose: bool
+    ) -> PrivacyAccountant.CompositionErrorDetails | None:
+        relation = self.neighboring_relation
+        try:
+            found = list(leaves(event, count, relation))
+            for leaf, _ in found:
+                if isinstance(leaf, Release) and copy_law(leaf, 0.5) is not None:
+                    require_theorem(leaf, relation, self._method)
+        except UnsupportedLeaf as error:
+            return self.CompositionErrorDetails(
+                invalid_event=error.event, error_message=error.reason
+            )
+        except NoTheoremError as error:
+            return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
+        if do_compose:
+            for leaf, times in found:
+                self._add(leaf, times)
+        return None
+
+    def _add(self, leaf: Release | NonPrivate, times: int) -> None:
+        if isinstance(leaf, NonPrivate):
+            self._steps += times
+            self._non_private |= times > 0
+            return
+        self._steps += times * leaf.releases
+        if leaf.reveals_everything:
+            self._non_private |= times > 0
+        elif times and not leaf.reveals_nothing:
+            self._counts[leaf] = self._counts.get(leaf, 0) + times
+
+    def curve(self, omega: float = math.inf, tail: float = 1e-12) -> ApproximateTruncatedCdp:
+        """A truncated curve of everything composed so far.
+
+        Parameters
+        ----------
+        omega : float
+            Order at which it ends; ``inf`` only without sampling.
+        tail : float
+            In (0, 1): probability of more copies of a record in one batch than are counted.
+
+        Returns
+        -------
+        ApproximateTruncatedCdp
+
+        Raises
+        ------
+        ValueError
+            If an argument is outside its domain or the method does not reach ``omega``.
+        """
+        allowed = "a number in (0, 1)"
+        tail = validation.real("tail", tail, allowed)
+        validation.require(0 < tail < 1, "tail", tail, allowed)
+        if self._non_private:
+            raise ValueError(f"omega={omega!r}: a release without privacy has no curve")
+        found = family(self._counts, self.neighboring_relation, self._method, tail)
+        if found.members:
+            allowed = "a finite order > 1 where batches are sampled"
+            omega = validation.real("omega", omega, allowed)
+            validation.require(1 < omega < math.inf, "omega", omega, allowed)
+        curve = found.curve(omega)
+        if curve.curve.rho == math.inf:
+            raise OutsideRegionError(f"omega={omega!r}: method {self._method!r} does not reach it")
+        return curve
+
+    def get_epsilon(self, target_delta: float) -> float:
+        """Smallest ε over the curves and truncations tried, rounded up.
+
+        Parameters
+        ----------
+        target_delta : float
+            δ in [0, 1].
+
+        Raises
+        ------
+        ValueError
+            If ``target_delta`` is outside [0, 1].
+        """
+        delta = validation.target_delta(target_delta)
+        if self._non_private:
+            return 0.0 if delta == 1 else math.inf
+        if not self._counts or delta == 1:
+            return 0.0
+        if delta == 0:
+            return math.inf
+        log_delta = math.log(delta)
+
+        def reach(least: float) -> float:
+            return orders.order_for_epsilon(least, log_delta)
+
+        return self._best(delta, math.inf, reach, lambda curve: curve.epsilon(delta))
+
+    def get_delta(self, target_epsilon: float) -> float:
+        """Smallest δ over the curves and truncations tried, rounded up.
+
+        Parameters
+        ----------
+        target_epsilon : float
+            ε in [0, inf].
+
+        Raises
+        ------
+        ValueError
+            If ``target_epsilon`` is negative or NaN.
+        """
+        epsilon = validation.target_epsilon(target_epsilon)
+        if self._non_private:
+            return 1.0
+        if not self._counts:
+            return 0.0
+        if epsilon == math.inf:
+            epsilon = sys.float_info.max  # failures do not vanish, the rest does
+
+        def reach(least: float) -> float:
+            return max(1e-6, orders.order_for_delta(least, epsilon))
+
+        return self._best(1.0, 1.0, reach, lambda curve: curve.delta(epsilon))
+
+    def _best(
+        self, delta: float, worst: float, reach: Callable[[float], float], convert: _Convert
+    ) -> float:
+        """Smallest converted value over the families; each of their curves is valid."""
+        best, refused = worst, None
+        for found in self._families(delta):
+            if found.failure >= delta:
+                continue
+            try:
+                best = min(best, _smallest(found, reach, convert))
+            except OutsideRegionError as error:
+                refused = refused or error
+            # Fewer failures cannot help once they hardly count.
+            if found.failure <= 1e-4 * (delta if worst == math.inf else best):
+                break
+        if best == worst and refused is not None:
+            raise refused
+        return best
+
+    def _families(self, delta: float) -> Iterator[Family]:
+        """Families with fewer and fewer failures; one only where nothing is cut off."""
+        uses = sum(self._counts.values())
+        seen: set[tuple[int, ...]] = set()
+        for decade in range(1, 320):
+            tail = delta * 10.0**-decade / uses
+            found = family(self._counts, self.neighboring_relation, self._method, max(tail, 5e-324))
+            kappas = tuple(member.law.largest for member in found.members)
+            if kappas not in seen:
+                seen.add(kappas)
+                yield found
+            if found.failure == 0 or tail == 0:
+                return
+
+
+def _smallest(found: Family, reach: Callable[[float], float], convert: _Convert) -> float:
+    """Smallest converted value over curves of one family; the search need not be exact."""
+    if not found.members:
+        return convert(found.curve(math.inf))
+    least = found.least_rho()
+    if not 0 < least < math.inf:
+        return convert(found.curve(2.0))
+    # Past the best order of the smallest slope a longer curve only costs more.
+    last = min(found.useful_omega(least), 1 + 1.05 * reach(least))
+    high = math.log(last - 1)
+    low = high - 7
+    best, number = math.inf, _TRIED
+    while True:
+        at = np.linspace(low, high, number)
+        omegas = 1 + np.exp(at)
+        if found.method == "agnostic":
+            omegas = np.ceil(omegas)  # between integers rho does not change
+        values = [
+            convert(ApproximateTruncatedCdp(TruncatedCdp(rho, omega), found.failure))
+            for rho, omega in zip(found.rho(omegas).tolist(), omegas.tolist(), strict=True)
+        ]
+        place = int(np.argmin(values))
+        best = min(best, values[place])
+        low, high = at[max(place - 1, 0)], at[min(place + 1, number - 1)]
+        if high - low < _CLOSE:
+            return best
+        number = _REFINED
