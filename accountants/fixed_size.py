@@ -1,8 +1,10 @@
-"""Privacy profiles of one release on a batch of fixed size under REPLACE_ONE.
+"""Privacy profiles of one release on a batch of fixed size, under the two replacements.
 
-Each function bounds log δ of one release, for all neighbouring data sets and both orders, at
-every ε >= 0; for ε < 0 the relation is its own mirror image.  Derived in
-docs/proofs/fixed-size.md.  Values are rounded up: they bound what exact arithmetic would give.
+Under REPLACE_ONE each function bounds log δ of one release, for all neighbouring data sets and
+both orders, at every ε >= 0; for ε < 0 the relation is its own mirror image.  REPLACE_SPECIAL
+has one profile from the real record and one to it, each the other's mirror image for ε < 0.
+Derived in docs/proofs/fixed-size.md.  Values are rounded up: they bound what exact arithmetic
+would give.
 """
 
 from __future__ import annotations
@@ -98,6 +100,56 @@ def log_with_replacement(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> A
     """
     found = np.minimum(log_h1(epsilon, copies, sigma), log_h2(epsilon, copies, sigma))
     return np.minimum(found, log_balle(epsilon, copies, sigma))
+
+
+def log_real_to_special(epsilon: ArrayLike, q: float, sigma: float) -> Array:
+    """log of q H_a(N(2)||(1-b)N(0)+bN(1)), a = 1 + (exp(ε) - 1)/q, b = exp(ε)/a.
+
+    REPLACE_SPECIAL without replacement, output from the real record; attained.
+    """
+    e = np.asarray(epsilon, dtype=np.float64)
+    gap = 1 / sigma
+    # With t = exp(g u): t^2 exp(-2g^2) - exp(ε) exp(-g^2/2) t - (a - exp(ε)) = 0.
+    with np.errstate(divide="ignore"):
+        log_rest = log_expm1(e) + (math.log1p(-q) - math.log(q) if q < 1 else -math.inf)
+    log_b = e - 0.5 * gap * gap
+    log_root = 0.5 * np.logaddexp(2 * log_b, math.log(4) - 2 * gap * gap + log_rest)
+    u = (np.logaddexp(log_b, log_root) - math.log(2) + 2 * gap * gap) / gap
+    log_ratio = 2 * gap * u - 2 * gap * gap
+    start = u - 2 * gap
+    far = log_rest - log_ratio + log_gap(start, 2 * gap) + rounding_margin(start, 2 * gap)
+    near = e + gap * u - 0.5 * gap * gap - log_ratio
+    near = near + log_gap(start, gap) + rounding_margin(start, gap)
+    # The root's rounding moves the value to second order only; its weights to first.
+    margin = 64 * 2.0**-53 * (np.abs(log_ratio) + np.abs(e) + 8)
+    return np.minimum(math.log(q) + np.logaddexp(far, near) + margin, 0.0)
+
+
+def log_special_to_real(epsilon: ArrayLike, q: float, sigma: float) -> Array:
+    """log of q delta_1(log(1 + (exp(ε) - 1)/q)): REPLACE_SPECIAL without replacement, attained."""
+    return log_without_replacement(epsilon, q, 2 * sigma)
+
+
+def log_real_to_special_copies(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> Array:
+    """REPLACE_SPECIAL with replacement, output from the real record.
+
+    (1-b) eta H_a(mixture || N(0)) + b sum_k p_k delta_k(log a).
+    """
+    e = np.asarray(epsilon, dtype=np.float64)
+    eta = copies.present
+    inner = log_shrunk(e, eta)
+    with np.errstate(divide="ignore"):
+        log_growth = log_expm1(e)
+    weight = log_growth + math.log(copies.absent / eta) - inner
+    first = weight + _excess(np.logaddexp(log_growth, math.log(eta)), copies, sigma)
+    second = e - inner + _log_coupled(inner, copies, 2 * sigma)
+    return np.minimum(np.logaddexp(first, second), 0.0)
+
+
+def log_special_to_real_copies(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> Array:
+    """REPLACE_SPECIAL with replacement, output from the special record: sum_k p_k delta_k."""
+    inner = log_shrunk(np.asarray(epsilon, dtype=np.float64), copies.present)
+    return np.minimum(_log_coupled(inner, copies, 2 * sigma), 0.0)
 
 
 def _excess(log_c: Array, copies: CopyLaw, sigma: float) -> Array:

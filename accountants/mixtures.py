@@ -54,7 +54,7 @@ def threshold(log_c: Array, log_p: Array, width: Array) -> Array:
     root of a single term is a start from which Newton descends monotonically.
     """
     offset = log_p - 0.5 * width * width
-    u = ((log_c[:, None] - offset) / width).min(axis=1)
+    u: Array = ((log_c[:, None] - offset) / width).min(axis=1)
     for _ in range(_MAX_NEWTON):
         exponent = offset + u[:, None] * width
         peak = exponent.max(axis=1)

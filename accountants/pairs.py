@@ -1,23 +1,33 @@
-"""The pair of distributions behind one Poisson-sampled Gaussian release.
+"""Pairs of one-dimensional Gaussian mixtures behind one release.
 
-The output u is measured in noise standard deviations.  With y = u/sigma - 1/(2 sigma^2) the
-density of the data set that holds the record, relative to N(0, 1), is 1 + q (exp(y) - 1), and
-with -u in place of u for the other record under replace-one.  A pair is given by these two
-relative densities: ``upper`` for the distribution the output is drawn from and ``lower`` for
-its neighbour; the privacy loss is log(upper/lower).
+The output u is measured in noise standard deviations.  A pair is given by two densities
+relative to N(0, 1): ``upper`` for the distribution the output is drawn from and ``lower`` for
+its neighbour; the privacy loss is log(upper/lower).  A part with weight q and mean g has
+relative density q exp(y), y = g u - g^2/2, so that a mixture of such parts with N(0, 1) for the
+rest has density 1 + sum q (exp(y) - 1).
+
+Every pair tells the engine the same few things: ``gap``, its largest mean in absolute value;
+``resolution``, the noise multiplier of a Poisson pair with moments as hard to sum; ``chance``,
+the weight of what is not N(0, 1); ``moves_upper`` and ``moves_lower``, which sides differ from
+N(0, 1); ``direction``; and ``mean_gap``, the sum of weights times absolute means.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from accountants.mixtures import log_excess, log_expm1, threshold
+from accountants.profiles import log_gap, sampled_delta
 from accountants.relations import Direction
 
 Array = NDArray[np.float64]
+
+_UNIT = 2.0**-53
 
 
 @dataclass(frozen=True)
@@ -63,6 +73,45 @@ class SampledGaussianPair:
     sigma: float
     direction: Direction
 
+    @property
+    def gap(self) -> float:
+        """Mean of the record's part."""
+        return 1 / self.sigma
+
+    @property
+    def typical_gap(self) -> float:
+        """Mean of the part that most losses come from."""
+        return self.gap
+
+    @property
+    def resolution(self) -> float:
+        """Noise multiplier that sets the step of sums over outputs."""
+        return self.sigma
+
+    @property
+    def chance(self) -> float:
+        """Weight of the record's part."""
+        return self.q
+
+    @property
+    def moves_upper(self) -> bool:
+        """Whether ``upper`` differs from N(0, 1)."""
+        return self.direction is not Direction.ADD
+
+    @property
+    def moves_lower(self) -> bool:
+        """Whether ``lower`` differs from N(0, 1)."""
+        return self.direction is not Direction.REMOVE
+
+    @property
+    def mean_gap(self) -> float:
+        """Sum over both sides of weights times absolute means: a bound on total variation."""
+        return self.q * self.gap * (2.0 if self.direction is Direction.SYMMETRIC else 1.0)
+
+    def log_delta(self, epsilon: float) -> tuple[float, float]:
+        """log δ(ε) of one release and its error bar, ε >= 0."""
+        return sampled_delta(epsilon, self.q, self.sigma, self.direction)
+
     def nodes(self, u: Array) -> PairNodes:
         """Evaluate the pair at the points ``u``."""
         zero = np.zeros_like(u)
@@ -87,7 +136,133 @@ class SampledGaussianPair:
             log_ratio = np.where(far, y + math.log(self.q), np.log1p(np.where(far, 0.0, excess)))
         return excess, log_ratio
 
-    def log_tilted(self, u: Array, tilt: float) -> Array:
-        """log of the integrand of E exp(tilt * loss) at ``u``, up to a constant."""
-        at = self.nodes(u)
-        return at.log_base + at.log_upper + tilt * at.loss
+
+@dataclass(frozen=True, order=True)
+class MixturePair:
+    """A pair of Gaussian mixtures, each with N(0, 1) for the rest of its mass.
+
+    Parameters
+    ----------
+    upper, lower : tuple of (float, float)
+        (weight, mean) of the parts, weights in (0, 1) with sum below 1, means in noise standard
+        deviations; an empty tuple is N(0, 1).
+    """
+
+    upper: tuple[tuple[float, float], ...]
+    lower: tuple[tuple[float, float], ...]
+
+    @property
+    def direction(self) -> Direction | None:
+        """REMOVE or ADD where one side is N(0, 1); None where both have parts."""
+        if self.upper and self.lower:
+            return None
+        return Direction.REMOVE if self.upper else Direction.ADD
+
+    @property
+    def moves_upper(self) -> bool:
+        """Whether ``upper`` differs from N(0, 1)."""
+        return bool(self.upper)
+
+    @property
+    def moves_lower(self) -> bool:
+        """Whether ``lower`` differs from N(0, 1)."""
+        return bool(self.lower)
+
+    @property
+    def gap(self) -> float:
+        """Largest absolute mean."""
+        return max(abs(mean) for _, mean in self.upper + self.lower)
+
+    @property
+    def typical_gap(self) -> float:
+        """Absolute mean of the heaviest part."""
+        return abs(max(self.upper + self.lower)[1])
+
+    @property
+    def chance(self) -> float:
+        """Weight of what is not N(0, 1), on the side that has more of it."""
+        return max(math.fsum(w for w, _ in side) for side in (self.upper, self.lower))
+
+    @property
+    def mean_gap(self) -> float:
+        """Sum over both sides of weights times absolute means: a bound on total variation."""
+        return math.fsum(w * abs(mean) for w, mean in self.upper + self.lower)
+
+    @property
+    def resolution(self) -> float:
+        """Noise multiplier that sets the step of sums over outputs.
+
+        Zeros of a mixture lie where two neighbouring parts balance, at distance pi/gap from
+        the real line; three parts that balance at once bring them a little nearer.
+        """
+        means = sorted({0.0, *(mean for _, mean in self.upper + self.lower)})
+        return 0.7 / max(b - a for a, b in itertools.pairwise(means))
+
+    def log_delta(self, epsilon: float) -> tuple[float, float]:
+        """log δ(ε) of one release and its error bar, ε >= 0.
+
+        Raises
+        ------
+        ArithmeticError
+            If both sides have parts, or a mean is negative: no closed form here.
+        """
+        parts = self.upper or self.lower
+        if self.direction is None or min(mean for _, mean in parts) < 0:
+            raise ArithmeticError("no closed form for a pair with two mixtures")
+        log_p = np.log([w for w, _ in parts])
+        means = np.array([mean for _, mean in parts])
+        if self.upper:
+            growth = log_expm1(np.array(epsilon))
+            log_c = np.logaddexp(growth, math.log(self.chance))
+            value = float(log_excess(log_c, log_p, means))
+            reach = epsilon / float(means.min()) + self.gap + 2
+            return value, _UNIT * (4000 + 64 * reach * (reach + self.gap))
+        # H_a(Q||P) = 1 - a + a H_{1/a}(P||Q) = a [integral of (sum p_k r_k - C)_- over Q],
+        # C = 1/a - p_0 > 0; by the mirror image of log_excess it is a sum of tails on the left.
+        return _added(epsilon, self.chance, log_p, means)
+
+    def nodes(self, u: Array) -> PairNodes:
+        """Evaluate the pair at the points ``u``."""
+        upper, log_upper = _relative(self.upper, u)
+        lower, log_lower = _relative(self.lower, u)
+        log_base = -0.5 * u * u - 0.5 * math.log(2 * math.pi)
+        return PairNodes(u, log_base, upper, lower, log_upper, log_lower, log_upper - log_lower)
+
+
+def _relative(parts: tuple[tuple[float, float], ...], u: Array) -> tuple[Array, Array]:
+    """(density - 1, log density) relative to N(0, 1) of a mixture."""
+    if not parts:
+        return np.zeros_like(u), np.zeros_like(u)
+    weight = np.array([w for w, _ in parts])
+    mean = np.array([m for _, m in parts])
+    y = mean[:, None] * (u - 0.5 * mean[:, None])
+    with np.errstate(over="ignore"):
+        excess = weight @ np.expm1(y)
+        far = y.max(axis=0) > 600
+        log_ratio = np.log1p(np.where(far, 0.0, excess))
+    if far.any():
+        high = np.logaddexp.reduce(y[:, far] + np.log(weight)[:, None], axis=0)
+        log_ratio[far] = high
+    return excess, log_ratio
+
+
+def _added(epsilon: float, chance: float, log_p: Array, means: Array) -> tuple[float, float]:
+    """log H_a(N(0)||sum p_k N(w_k)) by thresholds, and its error bar."""
+    edge = -math.log1p(-chance)
+    room = edge - epsilon
+    if room <= 0:
+        return -math.inf, 0.0
+    # C/a' with r = sum_k p_k r_k(u) = C: C = exp(-ε) - (1 - chance) = (1-chance)(exp(room) - 1)
+    log_c = math.log1p(-chance) + float(log_expm1(np.array(room)))
+    u = float(threshold(np.array([log_c]), log_p, means)[0])
+    terms = [
+        p + means_k * u - 0.5 * means_k**2 + float(log_gap(-u, float(means_k)))
+        for p, means_k in zip(log_p, means, strict=True)
+    ]
+    value = epsilon + float(np.logaddexp.reduce(terms))
+    known = 4 * _UNIT * (1 + edge / room + abs(log_c))
+    slope = (abs(u) + 2) / float(means.min()) + 2
+    return value, _UNIT * (2000 + 16 * (abs(u) + 2) * (abs(u) + float(means.max()))) + known * slope
+
+
+Pair = SampledGaussianPair | MixturePair

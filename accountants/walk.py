@@ -82,6 +82,21 @@ class Release:
         return sampling.sampling_probability
 
     @property
+    def log_absent(self) -> float:
+        """log of the chance that a record is not in the batch at all."""
+        sampling = self.sampling
+        if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
+            return sampling.batch_size * math.log1p(-sampling.draw_probability)
+        return math.log1p(-self.chance) if self.chance < 1 else -math.inf
+
+    @property
+    def most_copies(self) -> int:
+        """Largest number of times that a record can be in one batch."""
+        if isinstance(self.sampling, (WithReplacement, WeightedWithReplacement)):
+            return self.sampling.batch_size
+        return 1
+
+    @property
     def releases(self) -> int:
         """Noisy sums that one use gives out."""
         return self.sampling.batches if isinstance(self.sampling, ShuffledEpochs) else 1
@@ -183,10 +198,11 @@ def _outside(sampling: Sampling, relation: NeighboringRelation) -> str:
     adding = relation is NeighboringRelation.ADD_OR_REMOVE_ONE
     if isinstance(sampling, WithReplacement) and sampling.dataset_size < 2:
         return "draws with replacement need dataset_size >= 2; supported: GaussianDpEvent"
-    whole = (
-        isinstance(sampling, WithoutReplacement) and sampling.batch_size >= sampling.dataset_size
-    )
-    if adding and whole:
+    if (
+        adding
+        and isinstance(sampling, WithoutReplacement)
+        and sampling.batch_size >= sampling.dataset_size
+    ):
         return (
             f"a batch of all {sampling.dataset_size} records of the larger data set cannot be "
             "drawn from the smaller one; supported: batch_size < dataset_size, or REPLACE_ONE"

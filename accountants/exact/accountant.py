@@ -1,7 +1,8 @@
-"""The exact accountant: a dp_accounting ``PrivacyAccountant`` with two-sided answers."""
+"""The two-sided accountant, a dp_accounting ``PrivacyAccountant``."""
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
 from typing import Any
@@ -12,22 +13,27 @@ from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccount
 
 from accountants import validation
 from accountants.bracket import Bracket
-from accountants.exact import run as engine
+from accountants.errors import AccuracyError
+from accountants.exact import two_sided
+from accountants.exact.domination import is_exact
+from accountants.explain import Explanation, explain_leaves
 from accountants.profiles import gaussian_error, log_gaussian_delta
-from accountants.relations import resolve_directions, rule
+from accountants.relations import REPLACE, resolve_directions, rule
 from accountants.rounding import exp_bracket
 from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
 
-_NO_LOSS = Bracket(-math.inf, -math.inf)
+TIGHTNESS = ("fast", "tight")
 
 
 class ExactAccountant(PrivacyAccountant):
-    """Exact (ε, δ) of adaptive compositions of Gaussian and Poisson-sampled Gaussian releases.
+    """Two-sided (ε, δ) of adaptive compositions of Gaussian releases under any sampling.
 
-    The pairs of distributions that are composed dominate every pair of neighbouring data sets
-    and are attained by some, so that the answer is the true cost of the mechanism up to the
-    error bar of the arithmetic; both ends of that bar are returned.  Whatever cannot be
-    computed to a relative error of 1e-6 in δ raises ``AccuracyError``.
+    The upper end is proved for every pair of neighbouring data sets; the lower end is attained
+    by explicit ones.  Where one pair of distributions does both (``explain`` says where), the
+    ends differ by the error bar of the arithmetic only, and what cannot be computed to a
+    relative error of 1e-6 in δ raises ``AccuracyError``.  Under REPLACE_ONE with batches of
+    fixed size the ends are apart: by up to a third with ``tightness="fast"``, by a few percent
+    with ``"tight"``.
 
     Parameters
     ----------
@@ -36,15 +42,20 @@ class ExactAccountant(PrivacyAccountant):
         every relation: replacing a record moves the sum by up to twice that norm.
     direction : {"both", "remove", "add"}
         Which order of the two data sets; "both" is the maximum and the guarantee.
+    tightness : {"fast", "tight"}
+        "fast" answers in milliseconds.  "tight" also runs the adaptive recursion (seconds)
+        wherever the fast ends are apart, and keeps the smaller upper end.
 
     Raises
     ------
     ValueError
-        If the relation or the direction is unknown.
+        If the relation, the direction or the tightness is unknown.
 
     References
     ----------
-    Pairs: derived in docs/proofs/poisson.md.  Engine: derived in docs/proofs/contour.md.
+    Pairs: derived in docs/proofs/poisson.md, docs/proofs/fixed-size.md and
+    docs/proofs/lower-ends.md.  Engine: docs/proofs/contour.md.  Tight upper ends:
+    docs/proofs/adaptive.md.
 
     Examples
     --------
@@ -59,6 +70,7 @@ class ExactAccountant(PrivacyAccountant):
         self,
         neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
         direction: str = "both",
+        tightness: str = "fast",
     ) -> None:
         if not isinstance(neighboring_relation, NeighboringRelation):
             raise ValueError(
@@ -67,8 +79,10 @@ class ExactAccountant(PrivacyAccountant):
             )
         super().__init__(neighboring_relation)
         self._directions = resolve_directions(direction, neighboring_relation)
-        self._rule = rule("poisson", neighboring_relation)
+        if tightness not in TIGHTNESS:
+            raise ValueError(f"tightness={tightness!r}: must be one of {', '.join(TIGHTNESS)}")
         self._direction = direction
+        self._tightness = tightness
         self._counts: dict[Release, int] = {}
         self._steps = 0
         self._non_private = False
@@ -77,6 +91,19 @@ class ExactAccountant(PrivacyAccountant):
     def direction(self) -> str:
         """The direction(s) that the answers are about."""
         return self._direction
+
+    @property
+    def tightness(self) -> str:
+        """How upper ends are computed where they are apart from the lower ones."""
+        return self._tightness
+
+    def settings(self) -> dict[str, str]:
+        """The constructor's arguments, fit for JSON."""
+        return {
+            "neighboring_relation": self.neighboring_relation.name,
+            "direction": self._direction,
+            "tightness": self._tightness,
+        }
 
     @property
     def steps(self) -> int:
@@ -125,7 +152,7 @@ class ExactAccountant(PrivacyAccountant):
         return None
 
     def _add(self, leaf: Any, times: int) -> None:
-        self._steps += times
+        self._steps += times * (leaf.releases if isinstance(leaf, Release) else 1)
         if times == 0:
             return
         if isinstance(leaf, NonPrivate) or leaf.reveals_everything:
@@ -157,19 +184,34 @@ class ExactAccountant(PrivacyAccountant):
             return Bracket(math.inf, math.inf)
         if not self._counts or delta == 1:
             return Bracket(0.0, 0.0)
-        answer = Bracket(0.0, 0.0)
-        for direction in self._directions:
-            run = engine.Run.of(self._counts, direction, self._rule.shift)
-            answer = engine.larger_epsilon(run, delta, answer)
-        return answer
+        found = two_sided.epsilon_bracket(
+            self._counts, self.neighboring_relation, self._directions, delta
+        )
+        if not self._may_tighten(found) or delta == 0:
+            return found
+        from accountants.tight.engine import tight_epsilon
+
+        with contextlib.suppress(AccuracyError):
+            upper = tight_epsilon(self._counts, delta).value
+            return Bracket(found.lower, max(found.lower, min(found.upper, upper)))
+        return found
+
+    def _may_tighten(self, found: Bracket) -> bool:
+        """Whether the recursion can bring the upper end down."""
+        return (
+            self._tightness == "tight"
+            and self.neighboring_relation is REPLACE
+            and found.upper > found.lower
+            and not is_exact(self._counts, self.neighboring_relation)
+        )
 
     @property
     def hit_probability_bound(self) -> float:
         """Chance that a record is ever used: an upper bound on δ at every ε, for any noise."""
         if self._non_private:
             return 1.0
-        runs = (engine.Run.of(self._counts, d, self._rule.shift) for d in self._directions)
-        return max(math.exp(run.log_hit_probability) for run in runs)
+        never = math.fsum(n * leaf.log_absent for leaf, n in self._counts.items())
+        return -math.expm1(never)
 
     def unsampled_log_delta(self, target_epsilon: float) -> float:
         """Upper bound on log δ, for any sampling: that of the releases without sampling.
@@ -181,7 +223,7 @@ class ExactAccountant(PrivacyAccountant):
         if self._non_private:
             return 0.0
         terms = [
-            count * (self._rule.shift / leaf.noise_multiplier) ** 2
+            count * (self._largest_move(leaf) / leaf.noise_multiplier) ** 2
             for leaf, count in self._counts.items()
         ]
         gap = math.sqrt(math.fsum(terms))
@@ -193,18 +235,28 @@ class ExactAccountant(PrivacyAccountant):
             return -math.inf
         return min(0.0, value + gaussian_error(epsilon, gap))
 
+    def _largest_move(self, leaf: Release) -> float:
+        shift = rule(leaf.sampling.scheme, self.neighboring_relation).shift
+        return shift * leaf.most_copies
+
     def log_delta_bracket(self, target_epsilon: float) -> Bracket:
         """Natural logarithm of ``delta_bracket``, for δ below the range of floats."""
         epsilon = validation.target_epsilon(target_epsilon)
         if self._non_private:
             return Bracket(0.0, 0.0)
-        answer = _NO_LOSS
         if not self._counts or epsilon == math.inf:
-            return answer
-        for direction in self._directions:
-            run = engine.Run.of(self._counts, direction, self._rule.shift)
-            answer = engine.larger_log_delta(run, epsilon, answer)
-        return answer
+            return Bracket(-math.inf, -math.inf)
+        found = two_sided.log_delta_bracket(
+            self._counts, self.neighboring_relation, self._directions, epsilon
+        )
+        if not self._may_tighten(found):
+            return found
+        from accountants.tight.engine import tight_log_delta
+
+        with contextlib.suppress(AccuracyError):
+            upper = tight_log_delta(self._counts, epsilon).value
+            return Bracket(found.lower, max(found.lower, min(found.upper, upper)))
+        return found
 
     def log_delta_estimate(self, target_epsilon: float) -> float:
         """Saddle-point estimate of log δ: fast, **no bound**, for first guesses of a solve.
@@ -222,8 +274,23 @@ class ExactAccountant(PrivacyAccountant):
         if not self._counts or epsilon == math.inf:
             return -math.inf
         # One direction will do: for ε >= 0 adding a record rarely costs more than removing one.
-        run = engine.Run.of(self._counts, self._directions[0], self._rule.shift)
-        return engine.log_delta_estimate(run, epsilon)
+        return two_sided.log_delta_estimate(
+            self._counts, self.neighboring_relation, self._directions[0], epsilon
+        )
+
+    def explain(self, event: dp_accounting.DpEvent) -> Explanation:
+        """Which theorem gives each end for the releases of ``event``.
+
+        Raises
+        ------
+        ValueError
+            If the event has a part without a theorem, or a parameter outside its domain.
+        """
+        try:
+            found = list(leaves(event, 1, self.neighboring_relation))
+        except UnsupportedLeaf as error:
+            raise ValueError(f"event={error.event!r}: {error.reason}") from None
+        return explain_leaves(found, self.neighboring_relation, self._tightness)
 
     def delta_bracket(self, target_epsilon: float) -> Bracket:
         """Smallest δ such that the composition is (``target_epsilon``, δ)-DP, between two ends.

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountants.exact.cumulants import MomentTable
+from accountants.exact.moments import AnyPair, moment_table
 from accountants.exact.tilts import TiltTable
-from accountants.pairs import SampledGaussianPair
 
 Array = NDArray[np.float64]
 
@@ -21,14 +20,14 @@ class Composition:
 
     Attributes
     ----------
-    pairs : tuple of (SampledGaussianPair, int)
+    pairs : tuple of (pair, int)
         Distinct pairs, all in one direction, with how often each is composed.
     gap_squared : float
         Sum over plain Gaussian releases of (shift / noise std)^2; their composition is one
         Gaussian release with this squared gap.
     """
 
-    pairs: tuple[tuple[SampledGaussianPair, int], ...]
+    pairs: tuple[tuple[AnyPair, int], ...]
     gap_squared: float = 0.0
 
     @property
@@ -41,9 +40,10 @@ class Composition:
         variance = self.gap_squared
         barrier = math.inf
         for pair, count in self.pairs:
-            inverse = min((1 / pair.sigma) ** 2, 2.5)
-            variance += count * pair.q**2 * math.expm1(inverse)
-            barrier = min(barrier, 2 + 2 * pair.sigma * pair.sigma * math.log(1 / pair.q))
+            inverse = min(pair.typical_gap**2, 2.5)
+            variance += count * pair.chance**2 * math.expm1(inverse)
+            far = 2 / max(pair.typical_gap**2, 1e-300) * math.log(1 / pair.chance)
+            barrier = min(barrier, 2 + far)
         guess = math.sqrt(2 * max(-log_delta, 0.5) / variance) if variance > 0 else barrier
         return min(max(min(guess, 3 * barrier), 1e-3), 1e12)
 
@@ -54,7 +54,7 @@ class Composition:
         curvature = np.full_like(c, self.gap_squared)
         tables = []
         for pair, count in self.pairs:
-            moments = MomentTable(pair, float(c[-1]))
+            moments = moment_table(pair, float(c[-1]))
             tables.append(moments)
             value, first, second = moments.at(c)
             psi += count * value

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
 from accountants.exact.composition import Composition
-from accountants.exact.cumulants import ROUND, TiltedPair, centred_characteristic
+from accountants.exact.cumulants import ROUND, centred_characteristic
+from accountants.exact.moments import tilted
 from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
@@ -161,7 +162,7 @@ class Contour:
         self.tilt, self.period = placement.tilt, placement.period
         self._step = 2 * math.pi / self.period
         self._tilted = [
-            (TiltedPair.of(pair, self.tilt, *moments.range_at(self.tilt), refine), count)
+            (tilted(pair, moments, self.tilt, refine), count)
             for (pair, count), moments in zip(composition.pairs, table.moments, strict=True)
         ]
         self._many_steps = refine < 1 or composition.steps > _MANY_STEPS

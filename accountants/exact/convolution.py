@@ -17,7 +17,8 @@ from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.exact.composition import Composition
 from accountants.exact.law import Budget, Law, convolve, fit
-from accountants.pairs import SampledGaussianPair
+from accountants.mixtures import threshold
+from accountants.pairs import MixturePair, Pair, SampledGaussianPair
 from accountants.relations import Direction
 
 Array = NDArray[np.float64]
@@ -80,13 +81,17 @@ def loss_law(composition: Composition, log_delta: float) -> LossLaw:
     total: Law | None = None
     budget = Budget(_WORK)
     number = 0
+    sides = {pair.direction for pair, _ in composition.pairs}
+    if None in sides or {Direction.REMOVE, Direction.ADD} <= sides:
+        raise AccuracyError("the loss of this pair has no density that convolves well")
     for pair, count in composition.pairs:
         number += count.bit_length() + count.bit_count()
         if number > _MAX_CONVOLUTIONS:
             raise AccuracyError("too many different events for the convolution engine")
         if pair.direction is not Direction.SYMMETRIC:
             sign = 1.0 if pair.direction is Direction.REMOVE else -1.0
-            edge += sign * count * math.log1p(-pair.q)
+            edge += sign * count * math.log1p(-pair.chance)
+        assert isinstance(pair, (SampledGaussianPair, MixturePair))  # the others have no side
         law = _power(_single(pair, floor), count, floor, budget)
         total = law if total is None else convolve(total, law, floor, budget)
     if composition.gap_squared > 0:
@@ -110,16 +115,18 @@ def _power(law: Law, count: int, floor: float, budget: Budget) -> Law:
         law = convolve(law, law, floor, budget)
 
 
-def _single(pair: SampledGaussianPair, floor: float) -> Law:
+def _single(pair: Pair, floor: float) -> Law:
     """Law of one release's |loss - edge| under the distribution the output is drawn from."""
-    if pair.sigma < _SMALLEST_SIGMA:
-        raise AccuracyError(f"noise multiplier {pair.sigma:g} is too small for densities")
+    if pair.gap * _SMALLEST_SIGMA > 1:
+        raise AccuracyError(f"a noise multiplier of {1 / pair.gap:g} is too small for densities")
     reach = math.sqrt(2 * (4 - floor)) + 1
     low = -reach
-    high = reach + (0.0 if pair.direction is Direction.ADD else 1 / pair.sigma)
-    step = min(0.8, 0.7 * pair.sigma)
+    high = reach + (0.0 if pair.direction is Direction.ADD else pair.gap)
+    step = min(0.8, 0.7 * pair.resolution)
     u = np.linspace(low, high, max(9, math.ceil((high - low) / step) + 1))
-    if pair.direction is Direction.SYMMETRIC:
+    if isinstance(pair, MixturePair):
+        breaks, log_density = _mixed(pair, u)
+    elif pair.direction is Direction.SYMMETRIC:
         breaks, log_density = _symmetric(pair, u)
     else:
         breaks, log_density = _one_sided(pair, u)
@@ -145,6 +152,33 @@ def _one_sided(pair: SampledGaussianPair, u: Array) -> tuple[Array, LogDensity]:
         return -0.5 * at * at - 0.5 * math.log(2 * math.pi) + slope + tilt
 
     return distance(u), log_density
+
+
+def _mixed(pair: MixturePair, u: Array) -> tuple[Array, LogDensity]:
+    """x = log(1 + sum_k r_k exp(y_k)), r_k = p_k/p_0, for means > 0 on one side."""
+    parts = pair.upper or pair.lower
+    if min(mean for _, mean in parts) < 0:
+        raise AccuracyError("the loss of this pair has no density that convolves well")
+    log_rest = math.log1p(-pair.chance)
+    log_r = np.log([weight for weight, _ in parts]) - log_rest
+    mean = np.array([m for _, m in parts])
+    removed = pair.direction is Direction.REMOVE
+
+    def terms(at: Array) -> Array:
+        exponent: Array = log_r + mean * (at[:, None] - 0.5 * mean)
+        return exponent
+
+    def log_density(x: Array) -> Array:
+        log_expm1 = np.log(-np.expm1(-x)) + x
+        at = threshold(log_expm1, log_r, mean)
+        share = np.exp(terms(at) - log_expm1[:, None])
+        # du/dx = e^x/(sum_k w_k r_k exp(y_k))
+        slope = x - log_expm1 - np.log(share @ mean)
+        tilt = x + log_rest if removed else 0.0
+        values: Array = -0.5 * at * at - 0.5 * math.log(2 * math.pi) + slope + tilt
+        return values
+
+    return np.logaddexp(0.0, np.logaddexp.reduce(terms(u), axis=1)), log_density
 
 
 def _symmetric(pair: SampledGaussianPair, u: Array) -> tuple[Array, LogDensity]:

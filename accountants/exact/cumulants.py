@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
-from accountants.pairs import PairNodes, SampledGaussianPair
-from accountants.relations import Direction
+from accountants.pairs import Pair, PairNodes
 
 Array = NDArray[np.float64]
 
@@ -59,18 +58,18 @@ def log1p_minus(x: Array) -> Array:
         return np.where(small, total * near * near, np.log1p(x) - x)
 
 
-def output_range(pair: SampledGaussianPair, top_tilt: float) -> tuple[float, float]:
+def output_range(pair: Pair, top_tilt: float) -> tuple[float, float]:
     """Outputs u outside which every law that is summed leaves a share below exp(-46).
 
     These are the tilts 0..``top_tilt``, and N(0,1) and both data sets' laws themselves: the
     terms of first order vanish only over the whole of them.
     """
-    if not SMALLEST_SIGMA <= pair.sigma <= LARGEST_SIGMA:
+    if not 1 / LARGEST_SIGMA <= pair.gap <= 1 / SMALLEST_SIGMA:
         raise AccuracyError(
-            f"noise multiplier {pair.sigma:g} of a sampled release is outside "
-            f"[{SMALLEST_SIGMA:g}, {LARGEST_SIGMA:g}], where sums of moments are reliable"
+            f"a noise multiplier of {1 / pair.gap:g} to the largest move of a sampled release is "
+            f"outside [{SMALLEST_SIGMA:g}, {LARGEST_SIGMA:g}], where sums of moments are reliable"
         )
-    low, high = -12.0 - 1 / pair.sigma, (top_tilt + 1) / pair.sigma + 12.0
+    low, high = -12.0 - pair.gap, (top_tilt + 1) * pair.gap + 12.0
     for _ in range(40):
         grid = np.linspace(low, high, min(4097, 2 * math.ceil(high - low) + 9))
         first, last = _span(pair.nodes(grid), top_tilt)
@@ -106,9 +105,9 @@ class MomentTable:
         Largest tilt that will be asked for.
     """
 
-    def __init__(self, pair: SampledGaussianPair, top_tilt: float) -> None:
+    def __init__(self, pair: Pair, top_tilt: float) -> None:
         low, high = output_range(pair, top_tilt)
-        self._nodes = pair.nodes(_grid(pair, low, high, trapezoid_step(pair.sigma)))
+        self._nodes = pair.nodes(_grid(pair, low, high, trapezoid_step(pair.resolution)))
         self._base = self._nodes.log_base + self._nodes.log_upper
         self._log_step = math.log(self._nodes.u[1] - self._nodes.u[0])
 
@@ -142,12 +141,10 @@ class MomentTable:
         return float(u[max(0, first - 1)]), float(u[min(u.size - 1, last + 1)])
 
 
-def _grid(pair: SampledGaussianPair, low: float, high: float, step: float) -> Array:
+def _grid(pair: Pair, low: float, high: float, step: float) -> Array:
     count = math.ceil((high - low) / step) + 1
     if count > _MAX_NODES:
-        raise AccuracyError(
-            f"moments of q={pair.q:g}, sigma={pair.sigma:g} would need {count} nodes"
-        )
+        raise AccuracyError(f"moments of {pair} would need {count} nodes")
     return low + step * np.arange(count, dtype=np.float64)
 
 
@@ -188,9 +185,7 @@ class TiltedPair:
     mean_bar: float
 
     @staticmethod
-    def of(
-        pair: SampledGaussianPair, tilt: float, low: float, high: float, refine: float
-    ) -> TiltedPair:
+    def of(pair: Pair, tilt: float, low: float, high: float, refine: float) -> TiltedPair:
         """Tilt ``pair`` by ``tilt``; outputs outside [low, high] are negligible.
 
         Parameters
@@ -198,7 +193,7 @@ class TiltedPair:
         refine : float
             Factor on the default step (below 1 is finer).
         """
-        step = trapezoid_step(pair.sigma) * refine
+        step = trapezoid_step(pair.resolution) * refine
         at = pair.nodes(_grid(pair, low, high + step, 0.5 * step))
         growth = at.log_upper + tilt * at.loss
         exponent = at.log_base + (growth + math.log(step))
@@ -225,7 +220,7 @@ class TiltedPair:
 
 
 def _log_moments(
-    pair: SampledGaussianPair,
+    pair: Pair,
     at: PairNodes,
     growth: Array,
     exponent: Array,
@@ -241,7 +236,7 @@ def _log_moments(
     peak = float(exponent.max())
     scaled = np.exp(exponent - peak)
     totals = peak + math.log(float(scaled[::2].sum())), peak + math.log(float(scaled[1::2].sum()))
-    record = at.upper if pair.direction is Direction.REMOVE else at.lower
+    record = at.lower if pair.moves_lower else at.upper
     if abs(totals[0]) > 0.3 or float(np.maximum(at.upper, record).max()) > 1e200:
         stretch = 4 + float(np.max(np.abs(growth) * scaled))
         return totals[0], totals[1], 4 * ROUND * (stretch + abs(peak))
@@ -253,14 +248,14 @@ def _log_moments(
     else:
         first = base * expm1_minus(growth)
     second: Array | float = 0.0
-    if pair.direction is not Direction.ADD:
+    if pair.moves_upper:
         second = (1 + tilt) * base * log1p_minus(at.upper)
-    if pair.direction is not Direction.REMOVE:
+    if pair.moves_lower:
         second = second - tilt * base * log1p_minus(at.lower)
     terms = first + second
     size = np.abs(first) * (4 + np.abs(growth)) + 8 * (np.abs(second) + np.abs(terms))
     excess, other = float(terms[::2].sum()), float(terms[1::2].sum())
-    bar = 2 * ROUND * float(size[::2].sum()) * (1 + 1 / pair.sigma**2)
+    bar = 2 * ROUND * float(size[::2].sum()) * (1 + pair.gap**2)
     return math.log1p(excess), math.log1p(other), bar / (1 + excess)
 
 

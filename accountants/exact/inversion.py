@@ -18,22 +18,41 @@ from accountants.errors import AccuracyError
 from accountants.exact import convolution
 from accountants.exact.composition import Composition
 from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, absolute_bound, place
-from accountants.exact.tilts import TiltTable, locate
-from accountants.profiles import log_gaussian_delta, log_sampled_delta
+from accountants.exact.estimates import past_barrier, table_for_delta, table_for_epsilon
+from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
 Attempts = tuple[tuple[int, float], ...]
 
-AIMED_ERROR = 1e-10  # relative error of δ at which no further contour is tried
-GOOD_ERROR = 1e-9  # relative error of δ above which the slow convolution is tried
-STATED_ERROR = 1e-6  # relative error of δ above which the engine refuses
+
+@dataclass(frozen=True)
+class Precision:
+    """Relative errors of δ at which the engine acts.
+
+    Attributes
+    ----------
+    aimed : float
+        No further contour is tried below it.
+    good : float
+        The slow convolution is tried above it.
+    stated : float
+        The engine refuses above it.
+    """
+
+    aimed: float
+    good: float
+    stated: float
+
+
+EXACT = Precision(1e-10, 1e-9, 1e-6)
+LOOSE = Precision(1e-7, 1e-3, 1e-2)  # for ends that are apart by more than arithmetic anyway
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
 _QUICK_WORK = 2_000_000
 _CONVOLVED_STEP = 2e-12  # error that the convolution is expected to have a step
 
 
-def delta_value(composition: Composition, epsilon: float) -> Bracket:
+def delta_value(composition: Composition, epsilon: float, precision: Precision = EXACT) -> Bracket:
     """log δ(ε) of a composition, between two ends.
 
     Parameters
@@ -51,30 +70,32 @@ def delta_value(composition: Composition, epsilon: float) -> Bracket:
     Raises
     ------
     AccuracyError
-        If the error bar stays above ``STATED_ERROR`` of δ.
+        If the error bar stays above ``precision.stated`` of δ.
     """
-    found = _Best()
+    found = _Best(precision)
     guess = 0.0
     try:
-        table, guess = _table_for_epsilon(composition, epsilon)
+        table, guess = table_for_epsilon(composition, epsilon)
         _contour_delta(composition, table, epsilon, guess, _QUICK, _QUICK_WORK, found)
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > max(GOOD_ERROR, _CONVOLVED_STEP * composition.steps):
+    if found.error > max(precision.good, _CONVOLVED_STEP * composition.steps):
         try:
             if table is not None:
-                guess = _past_barrier(composition, table, epsilon, guess)
+                guess = past_barrier(composition, table, epsilon, guess)
             bracket = convolution.log_delta_bracket(composition, epsilon, min(guess, 0.0))
             found.offer(bracket, 0.5 * bracket.width)
         except AccuracyError as error:
             found.reasons.append(str(error))
-    if found.error > STATED_ERROR and table is not None:
+    if found.error > precision.stated and table is not None:
         _contour_delta(composition, table, epsilon, guess, _SLOW, WORK_LIMIT, found)
     return found.accept(f"delta at epsilon = {epsilon:.6g}")
 
 
-def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
+def epsilon_bracket(
+    composition: Composition, log_delta: float, precision: Precision = EXACT
+) -> Bracket:
     """ε at which δ(ε) = exp(``log_delta``), unclipped (it may be negative).
 
     Parameters
@@ -91,52 +112,25 @@ def epsilon_bracket(composition: Composition, log_delta: float) -> Bracket:
     Raises
     ------
     AccuracyError
-        If the error bar of δ stays above ``STATED_ERROR`` of δ.
+        If the error bar of δ stays above ``precision.stated`` of δ.
     """
-    found = _Best()
+    found = _Best(precision)
     guess = 1.0
     try:
-        table, guess = _table_for_delta(composition, log_delta)
+        table, guess = table_for_delta(composition, log_delta)
         _contour_epsilon(composition, table, guess, log_delta, _QUICK, _QUICK_WORK, found)
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > max(GOOD_ERROR, _CONVOLVED_STEP * composition.steps):
+    if found.error > max(precision.good, _CONVOLVED_STEP * composition.steps):
         try:
             bracket, error_bar = convolution.epsilon_bracket(composition, log_delta, guess)
             found.offer(bracket, error_bar)
         except AccuracyError as error:
             found.reasons.append(str(error))
-    if found.error > STATED_ERROR and table is not None:
+    if found.error > precision.stated and table is not None:
         _contour_epsilon(composition, table, guess, log_delta, _SLOW, WORK_LIMIT, found)
     return found.accept(f"epsilon at delta = {_power_of_ten(log_delta)}")
-
-
-def delta_estimate(composition: Composition, epsilon: float) -> float:
-    """Estimate of log δ(ε), by the saddle point or one large loss: no bound, for first guesses.
-
-    Raises
-    ------
-    AccuracyError
-        If there is no saddle point.
-    """
-    table, estimate = _table_for_epsilon(composition, epsilon)
-    return _past_barrier(composition, table, epsilon, estimate)
-
-
-def _past_barrier(
-    composition: Composition, table: TiltTable, epsilon: float, estimate: float
-) -> float:
-    """The saddle estimate, or that of one rare large loss where such a loss decides."""
-    at = int(np.searchsorted(table.saddle_epsilon, epsilon))
-    ordinary = table.curvature[min(at, table.c.size - 1)] < 9 * table.curvature[0]
-    if ordinary or sum(count * pair.q for pair, count in composition.pairs) > 1:
-        return estimate
-    terms = [float(log_gaussian_delta(epsilon, math.sqrt(float(table.curvature[0]))))]
-    for pair, count in composition.pairs:
-        single = log_sampled_delta(epsilon, pair.q, pair.sigma, pair.direction)
-        terms.append(math.log(count) + single)
-    return min(estimate, float(np.logaddexp.reduce(terms)))
 
 
 def surely_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
@@ -146,7 +140,7 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
     contour, then the contour sum.
     """
     try:
-        table, guess = _table_for_epsilon(composition, epsilon)
+        table, guess = table_for_epsilon(composition, epsilon)
     except AccuracyError:
         return False
     # The tabulated cumulants carry rounding of about 1e-15 a step.
@@ -154,7 +148,7 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
         return True
     if absolute_bound(composition, table, epsilon) < log_delta:
         return True
-    found = _Best()
+    found = _Best(EXACT)
     _contour_delta(composition, table, epsilon, guess, _QUICK[:1], _QUICK_WORK, found)
     return found.bracket is not None and found.bracket.upper < log_delta
 
@@ -163,6 +157,7 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
 class _Best:
     """The narrowest answer so far, and why others failed."""
 
+    precision: Precision
     bracket: Bracket | None = None
     error: float = math.inf
     reasons: list[str] = field(default_factory=list)
@@ -174,11 +169,12 @@ class _Best:
 
     def accept(self, what: str) -> Bracket:
         """The answer, or a refusal that says why."""
-        if self.bracket is None or self.error > STATED_ERROR:
+        if self.bracket is None or self.error > self.precision.stated:
             bar = f"smallest error bar {self.error:.2g}, " if self.bracket is not None else ""
             first_and_last = dict.fromkeys(self.reasons[:1] + self.reasons[-1:])
             raise AccuracyError(
-                f"{what} cannot be computed to a relative error of {STATED_ERROR:g} in delta "
+                f"{what} cannot be computed to a relative error of "
+                f"{self.precision.stated:g} in delta "
                 f"({bar}{'; '.join(first_and_last)})"
             )
         return self.bracket
@@ -216,10 +212,10 @@ def _contour_delta(
             value = contour.evaluate(epsilon)
             found.offer(Bracket(value.log_lower, value.log_upper), value.relative_error)
             better = _better_target(target, value)
-            if found.error <= AIMED_ERROR or abs(better - target) < 2.0:
+            if found.error <= found.precision.aimed or abs(better - target) < 2.0:
                 break
             target = better
-        if found.error <= AIMED_ERROR:
+        if found.error <= found.precision.aimed:
             return
 
 
@@ -256,14 +252,17 @@ def _contour_epsilon(
             epsilon, settled = _newton(contour, start, log_delta)
             if settled:
                 value = contour.evaluate(epsilon)
-                if value.relative_error < min(found.error, STATED_ERROR):
+                if value.relative_error < min(found.error, found.precision.stated):
                     ends = _verified_ends(contour, epsilon, value, log_delta)
                     if ends is not None:
                         found.offer(ends, value.relative_error)
                 # Where ε moved far the images must be bounded anew on a contour of its own.
-                if found.error <= AIMED_ERROR or abs(epsilon - start) * contour.tilt < 2.0:
+                if (
+                    found.error <= found.precision.aimed
+                    or abs(epsilon - start) * contour.tilt < 2.0
+                ):
                     break
-        if found.error <= AIMED_ERROR:
+        if found.error <= found.precision.aimed:
             return
 
 
@@ -318,31 +317,3 @@ def _verified_ends(
             return Bracket(lower, upper)
         reach *= 2
     return None
-
-
-def _table_for_epsilon(composition: Composition, epsilon: float) -> tuple[TiltTable, float]:
-    """A table whose saddles enclose ``epsilon``, and an estimate of log δ there."""
-    table, k = locate(
-        composition.table,
-        lambda t: -t.saddle_epsilon,
-        -epsilon,
-        composition.typical_tilt(-14.0),
-    )
-    return table, _between(table.saddle_epsilon, table.log_estimate(epsilon), k, epsilon)
-
-
-def _table_for_delta(composition: Composition, log_delta: float) -> tuple[TiltTable, float]:
-    """A table whose saddles enclose log δ, and an estimate of ε there."""
-    table, k = locate(
-        composition.table,
-        lambda t: t.own_estimate,
-        log_delta,
-        composition.typical_tilt(log_delta),
-    )
-    return table, _between(table.own_estimate, table.saddle_epsilon, k, log_delta)
-
-
-def _between(x: Array, y: Array, k: int, target: float) -> float:
-    """Value of y where x crosses ``target`` between positions k-1 and k, by a straight line."""
-    share = (target - x[k - 1]) / (x[k] - x[k - 1]) if x[k] != x[k - 1] else 0.0
-    return float(y[k - 1] + min(max(share, 0.0), 1.0) * (y[k] - y[k - 1]))

@@ -1,4 +1,4 @@
-"""One direction of a run, and the choice of the method that computes it.
+"""One composition in one order of the two data sets, and the method that computes it.
 
 No sampled release: one Gaussian, closed form.  One sampled release alone: closed form.
 Everything else: ``inversion``.  With two directions the second is computed only where a
@@ -8,59 +8,45 @@ proved Chernoff bound does not already put it below the first.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from accountants.bracket import Bracket
-from accountants.exact import inversion, single
+from accountants.exact import estimates, inversion, single
 from accountants.exact.composition import Composition
-from accountants.pairs import SampledGaussianPair
 from accountants.relations import Direction
-from accountants.sampling import Poisson
-from accountants.walk import Release
 
 
 @dataclass(frozen=True)
 class Run:
-    """A composition in one direction.
+    """A composition, and what was left out of it.
 
     Attributes
     ----------
     composition : Composition
-    largest_loss : float
-        Supremum of the privacy loss (inf unless the record is only ever missing).
+    log_kept : float
+        log of the chance that nothing was left out (truncated numbers of copies, mass at an
+        infinite loss): 0 where nothing was.
+    name : str
+        What it is the run of.
     """
 
     composition: Composition
-    largest_loss: float
+    log_kept: float = 0.0
+    name: str = ""
 
-    @staticmethod
-    def of(counts: Mapping[Release, int], direction: Direction, shift: float) -> Run:
-        """Collect counted releases.
+    @property
+    def largest_loss(self) -> float:
+        """Supremum of the privacy loss: finite only if the record is only ever missing."""
+        pairs = self.composition.pairs
+        bounded = all(pair.direction is Direction.ADD for pair, _ in pairs)
+        if not bounded or self.composition.gap_squared > 0:
+            return math.inf
+        return -math.fsum(n * math.log1p(-p.chance) for p, n in pairs)
 
-        Parameters
-        ----------
-        counts : mapping from Release to int
-            Noise multipliers finite and > 0, probabilities in (0, 1], counts > 0.
-        direction : Direction
-        shift : float
-            Gap of an unsampled release in clip norms.
-        """
-        squares = []
-        pairs = []
-        for leaf, count in sorted(counts.items(), key=repr):
-            assert isinstance(leaf.sampling, Poisson)
-            if leaf.sampling.sampling_probability == 1:
-                squares.append(count * (shift / leaf.noise_multiplier) ** 2)
-            else:
-                pair = SampledGaussianPair(
-                    leaf.sampling.sampling_probability, leaf.noise_multiplier, direction
-                )
-                pairs.append((pair, count))
-        composition = Composition(tuple(pairs), math.fsum(squares))
-        bounded = direction is Direction.ADD and not squares
-        loss = -math.fsum(n * math.log1p(-p.q) for p, n in pairs) if bounded else math.inf
-        return Run(composition, loss)
+    @property
+    def failure(self) -> float:
+        """Chance that something that was left out happens."""
+        return -math.expm1(self.log_kept)
 
     @property
     def log_hit_probability(self) -> float:
@@ -70,7 +56,7 @@ class Run:
         """
         if self.composition.gap_squared > 0:
             return 0.0
-        never = math.fsum(n * math.log1p(-p.q) for p, n in self.composition.pairs)
+        never = math.fsum(n * math.log1p(-p.chance) for p, n in self.composition.pairs)
         return math.log(-math.expm1(never)) if never < 0 else -math.inf
 
     @property
@@ -81,8 +67,7 @@ class Run:
         """
         total = math.sqrt(self.composition.gap_squared)
         for pair, count in self.composition.pairs:
-            shift = 2.0 if pair.direction is Direction.SYMMETRIC else 1.0
-            total += count * pair.q * shift / pair.sigma
+            total += count * pair.mean_gap
         return math.log(total) - 0.5 * math.log(2 * math.pi)
 
     @property
@@ -91,18 +76,23 @@ class Run:
         pairs = self.composition.pairs
         if not pairs:
             return single.gaussian(math.sqrt(self.composition.gap_squared))
-        if len(pairs) == 1 and pairs[0][1] == 1 and self.composition.gap_squared == 0:
-            return single.sampled(pairs[0][0])
-        return None
+        if len(pairs) > 1 or pairs[0][1] > 1 or self.composition.gap_squared > 0:
+            return None
+        pair = pairs[0][0]
+        try:
+            pair.log_delta(1.0)
+        except ArithmeticError:
+            return None
+        return pair.log_delta
 
 
 def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
-    """Maximum of ``floor`` and the run's ε(``delta``)."""
+    """Maximum of ``floor`` and the ε(``delta``) of the run's composition."""
     if delta == 0:
         loss = Bracket(run.largest_loss, run.largest_loss)
         return floor.hull_of_maximum(loss)
     log_delta = math.log(delta)
-    if log_delta >= min(run.log_hit_probability, run.log_total_variation_bound) + 1e-11:
+    if surely_free(run, log_delta):
         return floor.hull_of_maximum(Bracket(0.0, 0.0))
     closed_form = run.closed_form
     if closed_form is not None:
@@ -114,7 +104,7 @@ def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
 
 
 def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
-    """Maximum of ``floor`` and the run's log δ(``epsilon``)."""
+    """Maximum of ``floor`` and the log δ(``epsilon``) of the run's composition."""
     if epsilon >= run.largest_loss:
         return floor
     closed_form = run.closed_form
@@ -125,14 +115,19 @@ def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
     return floor.hull_of_maximum(inversion.delta_value(run.composition, epsilon))
 
 
+def surely_free(run: Run, log_delta: float) -> bool:
+    """Whether ε(exp(``log_delta``)) = 0 by a simple proved bound on δ(0)."""
+    return log_delta >= min(run.log_hit_probability, run.log_total_variation_bound) + 1e-11
+
+
 def log_delta_estimate(run: Run, epsilon: float) -> float:
-    """Estimate of the run's log δ(``epsilon``); see ``inversion.delta_estimate``."""
+    """Estimate of the run's log δ(``epsilon``); see ``estimates.delta_estimate``."""
     if epsilon >= run.largest_loss:
         return -math.inf
     closed_form = run.closed_form
     if closed_form is not None:
         return closed_form(epsilon)[0]
-    return inversion.delta_estimate(run.composition, epsilon)
+    return estimates.delta_estimate(run.composition, epsilon)
 
 
 def _surely_below(run: Run, epsilon: float, log_delta: float) -> bool:

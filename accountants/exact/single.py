@@ -9,8 +9,7 @@ from scipy import optimize
 
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
-from accountants.pairs import SampledGaussianPair
-from accountants.profiles import gaussian_error, log_gaussian_delta, sampled_delta
+from accountants.profiles import gaussian_error, log_gaussian_delta
 
 LogDelta = Callable[[float], tuple[float, float]]
 
@@ -22,11 +21,6 @@ def gaussian(gap: float) -> LogDelta:
         return float(log_gaussian_delta(epsilon, gap)), gaussian_error(epsilon, gap)
 
     return log_delta
-
-
-def sampled(pair: SampledGaussianPair) -> LogDelta:
-    """ε to log δ and its error bar, for one sampled Gaussian release."""
-    return lambda epsilon: sampled_delta(epsilon, pair.q, pair.sigma, pair.direction)
 
 
 def log_bracket(log_delta: LogDelta, epsilon: float) -> Bracket:

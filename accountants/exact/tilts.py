@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from accountants.errors import AccuracyError
-from accountants.exact.cumulants import MomentTable
+from accountants.exact.moments import Moments
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class TiltTable:
         Tilts, increasing.
     psi, slope, curvature : ndarray
         log E exp(c L) of the run and its derivatives.
-    moments : tuple of MomentTable
+    moments : tuple of Moments
         What the table was made from, one for each pair.
     """
 
@@ -43,7 +43,7 @@ class TiltTable:
     psi: Array
     slope: Array
     curvature: Array
-    moments: tuple[MomentTable, ...]
+    moments: tuple[Moments, ...]
 
     @property
     def saddle_epsilon(self) -> Array:

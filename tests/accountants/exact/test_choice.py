@@ -10,7 +10,8 @@ from accountants import AccuracyError, ExactAccountant, NeighboringRelation
 from accountants.exact import inversion, run, single
 from accountants.exact.inversion import surely_below
 from accountants.relations import Direction
-from accountants.walk import SampledGaussian
+from accountants.sampling import Poisson
+from accountants.walk import Release
 from tests.accountants.exact.settings import ADD, REMOVE, composition
 
 
@@ -43,10 +44,10 @@ def test_quick_bounds_are_bounds(name, relation):
         else [Direction.REMOVE, Direction.ADD]
     )
     for direction in directions:
-        counts = {SampledGaussian(0.02, 1.3): 40, SampledGaussian(0.01, 2.0): 5}
+        counts = {Release(Poisson(0.02), 1.3): 40, Release(Poisson(0.01), 2.0): 5}
         one = run.Run.of(counts, direction, shift)
         assert getattr(one, name) >= inversion.delta_value(one.composition, 0.0).upper
-    plain = run.Run.of({SampledGaussian(1.0, 3.0): 2}, directions[0], shift)
+    plain = run.Run.of({Release(Poisson(1.0), 3.0): 2}, directions[0], shift)
     assert getattr(plain, name) >= plain.closed_form(0.0)[0]
 
 

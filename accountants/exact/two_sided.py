@@ -1,0 +1,266 @@
+"""ε(δ) and δ(ε) of counted releases, from above and from below.
+
+Where one pair dominates and is attained, both ends come from one computation to the accuracy
+of the engine.  Elsewhere the upper end comes from the dominating pair of every release, by the
+contour sum or, where that does not converge, by a Chernoff bound; the lower end is the largest
+over the data sets that are tried.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+from dp_accounting.privacy_accountant import NeighboringRelation
+
+from accountants.bracket import Bracket
+from accountants.errors import AccuracyError
+from accountants.exact import estimates, inversion, single
+from accountants.exact.domination import Counts, is_exact, lower_runs, upper_run
+from accountants.exact.run import Run, larger_epsilon, larger_log_delta, surely_free
+from accountants.exact.run import log_delta_estimate as run_estimate
+from accountants.relations import Direction
+
+_EXACT_SHARE = 1e-13  # of δ that truncations may take where both ends are to meet
+_LOOSE_SHARE = 1e-7
+_CLOSE = 0.02  # candidates this near the best estimate are computed too
+
+
+def epsilon_bracket(
+    counts: Counts, relation: NeighboringRelation, directions: tuple[Direction, ...], delta: float
+) -> Bracket:
+    """ε at ``delta`` in [0, 1): see ``ExactAccountant.epsilon_bracket``."""
+    exact = is_exact(counts, relation)
+    tail = _tail(counts, delta * (_EXACT_SHARE if exact else _LOOSE_SHARE))
+    answer = Bracket(0.0, 0.0)
+    for direction in directions:
+        run = upper_run(counts, relation, direction, tail)
+        if exact and (run.failure == 0 or delta == 0):
+            answer = larger_epsilon(run, delta, answer)
+            continue
+        if exact:
+            found = _with_failure(run, delta, answer)
+        else:
+            upper = upper_epsilon(run, delta)
+            lower = lower_epsilon(lower_runs(counts, relation, direction, tail), delta)
+            found = Bracket(min(lower, upper), upper)
+        answer = answer.hull_of_maximum(found)
+    return answer
+
+
+def log_delta_bracket(
+    counts: Counts,
+    relation: NeighboringRelation,
+    directions: tuple[Direction, ...],
+    epsilon: float,
+) -> Bracket:
+    """log δ at a finite ``epsilon`` >= 0: see ``ExactAccountant.log_delta_bracket``."""
+    exact = is_exact(counts, relation)
+    share = _EXACT_SHARE if exact else _LOOSE_SHARE
+    log_share = math.log(share)
+    log_tail = -32.0 + log_share
+    for _ in range(4):
+        tail = _tail(counts, math.exp(max(log_tail, -700.0)))
+        answer = Bracket(-math.inf, -math.inf)
+        for direction in directions:
+            found = _log_delta(counts, relation, direction, epsilon, tail, exact, answer)
+            answer = answer.hull_of_maximum(found)
+        # What was left out is small beside δ: done.  Else δ is now known well enough.
+        wanted = answer.upper + log_share
+        if wanted >= log_tail or log_tail < -690:
+            return answer
+        log_tail = wanted - 1.0
+    return answer
+
+
+def log_delta_estimate(
+    counts: Counts, relation: NeighboringRelation, direction: Direction, epsilon: float
+) -> float:
+    """Saddle-point estimate of the upper end of log δ: no bound."""
+    run = upper_run(counts, relation, direction, _tail(counts, 1e-16))
+    return _log_more(min(run_estimate(run, epsilon), 0.0), run.failure)
+
+
+def _log_delta(
+    counts: Counts,
+    relation: NeighboringRelation,
+    direction: Direction,
+    epsilon: float,
+    tail: float,
+    exact: bool,
+    floor: Bracket,
+) -> Bracket:
+    run = upper_run(counts, relation, direction, tail)
+    if exact:
+        if run.failure == 0:
+            return larger_log_delta(run, epsilon, floor)
+        found = larger_log_delta(run, epsilon, Bracket(-math.inf, -math.inf))
+        return Bracket(
+            _log_less(found.lower, run.failure * _lower_factor(run, epsilon)),
+            _log_more(found.upper, run.failure),
+        )
+    upper = upper_log_delta(run, epsilon)
+    lower = lower_log_delta(lower_runs(counts, relation, direction, tail), epsilon)
+    return Bracket(min(lower, upper), upper)
+
+
+def _tail(counts: Counts, total: float) -> float:
+    """Share of ``total`` for one use of a release."""
+    return max(total / max(1, sum(counts.values())), 1e-300)
+
+
+def _lower_factor(run: Run, epsilon: float) -> float:
+    """Factor on the chance of failure that δ may be too high by.
+
+    Of the law that the output is drawn from a share is missing, which costs that share; of the
+    other law it costs exp(ε) times as much (docs/proofs/lower-ends.md).
+    """
+    if all(pair.direction is Direction.REMOVE for pair, _ in run.composition.pairs):
+        return 1.0
+    return 1.0 + math.exp(min(epsilon, 700.0))
+
+
+def _with_failure(run: Run, delta: float, floor: Bracket) -> Bracket:
+    """ε of an exact run that leaves something out; δ may be off by its chance."""
+    free = Bracket(0.0, 0.0)
+    upper = (
+        larger_epsilon(run, delta - run.failure, free)
+        if delta > run.failure
+        else Bracket(math.inf, math.inf)
+    )
+    if upper.upper <= floor.lower:
+        return floor
+    slack = run.failure * _lower_factor(run, upper.upper)
+    lower = larger_epsilon(run, delta + slack, free).lower if delta + slack < 1 else 0.0
+    return Bracket(min(lower, upper.upper), upper.upper)
+
+
+def upper_epsilon(run: Run, delta: float) -> float:
+    """Upper bound on the true ε(``delta``) from a dominating run; inf where it has none."""
+    if delta <= run.failure:
+        return run.largest_loss
+    log_delta = math.log(delta - run.failure)
+    if surely_free(run, log_delta):
+        return 0.0
+    closed_form = run.closed_form
+    if closed_form is not None:
+        return single.epsilon_bracket(closed_form, log_delta).upper
+    try:
+        found = inversion.epsilon_bracket(run.composition, log_delta, inversion.LOOSE).upper
+    except AccuracyError:
+        found = estimates.chernoff_epsilon(run.composition, log_delta)
+    return max(0.0, found)
+
+
+def upper_log_delta(run: Run, epsilon: float) -> float:
+    """Upper bound on the true log δ(``epsilon``) from a dominating run."""
+    if epsilon >= run.largest_loss:
+        value = -math.inf
+    elif (closed_form := run.closed_form) is not None:
+        value = single.log_bracket(closed_form, epsilon).upper
+    else:
+        try:
+            value = inversion.delta_value(run.composition, epsilon, inversion.LOOSE).upper
+        except AccuracyError:
+            value = estimates.chernoff_log_delta(run.composition, epsilon)
+    return _log_more(value, run.failure)
+
+
+def lower_epsilon(runs: Iterable[Run], delta: float) -> float:
+    """Largest lower bound on ε(``delta``) among attained runs; 0 where none has one."""
+
+    def estimate(run: Run) -> float:
+        if run.closed_form is not None:
+            return single.epsilon_bracket(run.closed_form, math.log(delta)).lower
+        return estimates.epsilon_estimate(run.composition, math.log(delta))
+
+    def value(run: Run) -> float:
+        # The slack depends on ε: a first answer without it is at most too high.
+        first = _plain_epsilon(run, delta)
+        slack = run.failure * _lower_factor(run, first)
+        return first if slack == 0 else _plain_epsilon(run, delta + slack)
+
+    if delta == 0:
+        return max((run.largest_loss for run in runs), default=0.0)
+    return max(0.0, _best(runs, estimate, value, 0.0))
+
+
+def lower_log_delta(runs: Iterable[Run], epsilon: float) -> float:
+    """Largest lower bound on log δ(``epsilon``) among attained runs."""
+
+    def estimate(run: Run) -> float:
+        if epsilon >= run.largest_loss:
+            return -math.inf
+        if run.closed_form is not None:
+            return run.closed_form(epsilon)[0]
+        return estimates.delta_estimate(run.composition, epsilon)
+
+    def value(run: Run) -> float:
+        if epsilon >= run.largest_loss:
+            return -math.inf
+        if run.closed_form is not None:
+            found = single.log_bracket(run.closed_form, epsilon).lower
+        else:
+            found = inversion.delta_value(run.composition, epsilon, inversion.LOOSE).lower
+        return _log_less(found, run.failure * _lower_factor(run, epsilon))
+
+    return _best(runs, estimate, value, -math.inf)
+
+
+def _plain_epsilon(run: Run, delta: float) -> float:
+    if delta >= 1 or surely_free(run, math.log(delta)):
+        return 0.0
+    log_delta = math.log(delta)
+    if run.closed_form is not None:
+        return single.epsilon_bracket(run.closed_form, log_delta).lower
+    return inversion.epsilon_bracket(run.composition, log_delta, inversion.LOOSE).lower
+
+
+def _best(
+    runs: Iterable[Run],
+    estimate: Callable[[Run], float],
+    value: Callable[[Run], float],
+    nothing: float,
+) -> float:
+    """Largest value among the runs whose estimates are near the largest estimate."""
+    guesses: list[tuple[float, int, Run]] = []
+    for number, run in enumerate(runs):
+        try:
+            guesses.append((estimate(run), number, run))
+        except AccuracyError:
+            # The first run is the usual winner: it is computed whatever its estimate.
+            guesses.append((math.inf if number == 0 else -math.inf, number, run))
+    guesses.sort(key=lambda guess: (-guess[0], guess[1]))
+    best = nothing
+    answered = False
+    top = next((g for g, _, _ in guesses if math.isfinite(g)), math.inf)
+    for guess, _, run in guesses:
+        if answered and guess < top - _CLOSE * abs(top):
+            break
+        try:
+            best = max(best, value(run))
+            answered = True
+        except AccuracyError:
+            continue
+    return best
+
+
+def _log_more(log_value: float, extra: float) -> float:
+    """log(exp(log_value) + extra), at most 0."""
+    if extra == 0:
+        return log_value
+    total = math.log(extra) if log_value == -math.inf else _logaddexp(log_value, math.log(extra))
+    return min(0.0, total + 1e-14)
+
+
+def _log_less(log_value: float, removed: float) -> float:
+    """log(exp(log_value) - removed), -inf where nothing is left."""
+    if removed == 0 or log_value == -math.inf:
+        return log_value
+    gap = math.log(removed) - log_value
+    return log_value + math.log1p(-math.exp(gap)) - 1e-14 if gap < 0 else -math.inf
+
+
+def _logaddexp(a: float, b: float) -> float:
+    high, low = max(a, b), min(a, b)
+    return high + math.log1p(math.exp(low - high))
