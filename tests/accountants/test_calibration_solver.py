@@ -10,7 +10,7 @@ from accountants import (
     calibrate_noise_multiplier,
 )
 from accountants.events import dp_sgd_event
-from accountants.sampling import Poisson, WithoutReplacement
+from accountants.sampling import Poisson, ShuffledEpochs
 
 
 def calibrated(q, steps, epsilon, delta, relation=NeighboringRelation.ADD_OR_REMOVE_ONE):
@@ -93,9 +93,9 @@ def test_domains(name, value):
 
 def test_unsupported_sampling_is_refused():
     def make_event(sigma):
-        return dp_sgd_event(sampling=WithoutReplacement(100, 10), noise_multiplier=sigma, steps=10)
+        return dp_sgd_event(sampling=ShuffledEpochs(100, 10), noise_multiplier=sigma, steps=10)
 
-    with pytest.raises(dp_accounting.UnsupportedEventError, match="WithoutReplacement"):
+    with pytest.raises(dp_accounting.UnsupportedEventError, match="ShuffledEpoch"):
         calibrate_noise_multiplier(make_event, target_epsilon=1.0, target_delta=1e-5)
 
 

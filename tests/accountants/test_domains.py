@@ -17,7 +17,13 @@ from accountants import (
     calibrate_noise_multiplier,
 )
 from accountants.events import dp2_event, dp_sgd_event
-from accountants.sampling import Poisson, WithoutReplacement, WithReplacement
+from accountants.sampling import (
+    Poisson,
+    ShuffledEpochs,
+    WithoutReplacement,
+    WithReplacement,
+    weighted_sampling,
+)
 from tests.accountants.checks import RELATIONS, gaussian, run, sampled
 
 NAN = math.nan
@@ -105,8 +111,8 @@ def test_relation(relation: Any) -> None:
 
 FIXED = dp_accounting.SampledWithoutReplacementDpEvent
 UNSUPPORTED = {
-    "without replacement": FIXED(1000, 10, gaussian(1.0)),
-    "with replacement": dp_accounting.SampledWithReplacementDpEvent(1000, 10, gaussian(1.0)),
+    "without replacement": FIXED(1000, 10, dp_accounting.LaplaceDpEvent(1.0)),
+    "with replacement": dp_accounting.SampledWithReplacementDpEvent(1, 10, gaussian(1.0)),
     "tree aggregation": dp_accounting.SingleEpochTreeAggregationDpEvent(1.0, 8),
     "Laplace": dp_accounting.LaplaceDpEvent(1.0),
     "randomized response": dp_accounting.RandomizedResponseDpEvent(0.5, 2),
@@ -144,18 +150,49 @@ def test_unsupported_even_when_composed_zero_times() -> None:
         ExactAccountant().compose(UNSUPPORTED["without replacement"], 0)
 
 
-@pytest.mark.parametrize("sampling", [WithoutReplacement(1000, 10), WithReplacement(1000, 10)])
-def test_fixed_size_batches_say_why(sampling: Any) -> None:
-    """The formula for Poisson sampling would understate their cost: refused with that reason."""
-    event = dp_sgd_event(sampling=sampling, noise_multiplier=1.0, steps=5)
-    with pytest.raises(UnsupportedEventError, match="fixed-size"):
+@pytest.mark.parametrize("sampling", [ShuffledEpochs(1000, 100), WithoutReplacement(1000, 1000)])
+def test_combinations_without_a_theorem_name_the_nearest(sampling: Any) -> None:
+    event = dp_sgd_event(sampling=sampling, noise_multiplier=1.0, steps=20)
+    with pytest.raises(UnsupportedEventError, match="REPLACE_ONE"):
         ExactAccountant().compose(event)
-    with pytest.raises(UnsupportedEventError, match="fixed-size"):
+    with pytest.raises(UnsupportedEventError, match="REPLACE_ONE"):
         calibrate_noise_multiplier(
-            lambda s: dp_sgd_event(sampling=sampling, noise_multiplier=s, steps=5),
+            lambda s: dp_sgd_event(sampling=sampling, noise_multiplier=s, steps=20),
             target_epsilon=1.0,
             target_delta=1e-5,
         )
+    assert ExactAccountant(NeighboringRelation.REPLACE_ONE).compose(event).get_epsilon(1e-5) > 0
+
+
+@pytest.mark.parametrize("tightness", ["", "exact", None, 1])
+def test_tightness(tightness: Any) -> None:
+    with refuses("tightness", tightness):
+        ExactAccountant(tightness=tightness)
+
+
+@pytest.mark.parametrize(
+    ("weights", "depends"),
+    [
+        ([1.0, 2.0], True),
+        ([1.0, 2.0], None),
+        ([1.0], False),
+        ([], False),
+        ([[1.0, 2.0]], False),
+        ([1.0, -1.0], False),
+        ([1.0, NAN], False),
+        ([1.0, math.inf], False),
+        ([0.0, 1.0], False),
+    ],
+)
+def test_weights(weights: Any, depends: Any) -> None:
+    with pytest.raises(ValueError, match="weights.*must be"):
+        weighted_sampling(weights, batch_size=2, weights_depend_on_data=depends)
+
+
+def test_largest_weight_is_rounded_up() -> None:
+    found = weighted_sampling([0.1] * 10, batch_size=4, weights_depend_on_data=False)
+    assert 0.1 < found.largest_probability < 0.1 + 1e-14
+    assert found.batch_size == 4
 
 
 @pytest.mark.parametrize("size", [(0, 1), (10, 11), (10, 0), (10, -1), (10.5, 2), (10, True)])

@@ -7,7 +7,8 @@ import mpmath
 import pytest
 
 from accountants import AccuracyError, ExactAccountant, NeighboringRelation
-from accountants.exact import inversion, run, single
+from accountants.exact import inversion, single
+from accountants.exact.domination import upper_run
 from accountants.exact.inversion import surely_below
 from accountants.relations import Direction
 from accountants.sampling import Poisson
@@ -37,7 +38,6 @@ def test_total_variation_gives_zero_at_huge_noise():
 @pytest.mark.parametrize("name", ["log_hit_probability", "log_total_variation_bound"])
 @pytest.mark.parametrize("relation", list(NeighboringRelation))
 def test_quick_bounds_are_bounds(name, relation):
-    shift = 2.0 if relation is NeighboringRelation.REPLACE_ONE else 1.0
     directions = (
         [Direction.SYMMETRIC]
         if relation is NeighboringRelation.REPLACE_ONE
@@ -45,9 +45,9 @@ def test_quick_bounds_are_bounds(name, relation):
     )
     for direction in directions:
         counts = {Release(Poisson(0.02), 1.3): 40, Release(Poisson(0.01), 2.0): 5}
-        one = run.Run.of(counts, direction, shift)
+        one = upper_run(counts, relation, direction, 0.0)
         assert getattr(one, name) >= inversion.delta_value(one.composition, 0.0).upper
-    plain = run.Run.of({Release(Poisson(1.0), 3.0): 2}, directions[0], shift)
+    plain = upper_run({Release(Poisson(1.0), 3.0): 2}, relation, directions[0], 0.0)
     assert getattr(plain, name) >= plain.closed_form(0.0)[0]
 
 

@@ -9,7 +9,7 @@ import math
 import numpy as np
 import pytest
 
-from accountants.exact import contour, cumulants, inversion
+from accountants.exact import contour, cumulants, estimates, inversion
 from accountants.exact.composition import Composition
 from accountants.exact.contour import Contour, Placement, absolute_bound, place
 from accountants.exact.inversion import delta_value, epsilon_bracket
@@ -47,7 +47,7 @@ def test_published_values(name):
 
 
 def contour_for(run, epsilon, log_delta, *, period_factor=1.0, tilt=None):
-    table, _ = inversion._table_for_epsilon(run, epsilon)
+    table, _ = estimates.table_for_epsilon(run, epsilon)
     placement = place(table, epsilon, log_delta)
     placement = Placement(tilt or placement.tilt, placement.period * period_factor)
     return Contour(run, placement, table, log_delta=log_delta, epsilon=epsilon)
@@ -59,7 +59,7 @@ def test_short_periods_add_images_and_the_bound_sees_them():
     run = composition(q, sigma, steps, direction)
     tilt = 4.0821
     for period, error in ((3.0, 3.0374802839e-06), (4.0, 7.0069074007e-08)):
-        table, _ = inversion._table_for_epsilon(run, epsilon)
+        table, _ = estimates.table_for_epsilon(run, epsilon)
         one = Contour(
             run, Placement(tilt, period), table, log_delta=math.log(delta), epsilon=epsilon
         )
@@ -73,7 +73,7 @@ def test_a_bound_blind_to_the_right_tail_is_caught():
     """The rule that looks at the width of the loss only leaves a relative error of 1e-5."""
     q, sigma, steps, direction, epsilon, delta = TABLE["D1"]
     run = composition(q, sigma, steps, direction)
-    table, _ = inversion._table_for_epsilon(run, epsilon)
+    table, _ = estimates.table_for_epsilon(run, epsilon)
     right = place(table, epsilon, math.log(delta))
     deviation = math.sqrt(float(np.interp(right.tilt, table.c, table.curvature)))
     blind = Contour(
@@ -94,7 +94,7 @@ def test_coarse_nodes_are_covered_by_the_bar(name):
     """With too few nodes in u the value is off, and the bar says so."""
     q, sigma, steps, direction, epsilon, delta = TABLE[name]
     run = composition(q, sigma, steps, direction)
-    table, _ = inversion._table_for_epsilon(run, epsilon)
+    table, _ = estimates.table_for_epsilon(run, epsilon)
     for refine in (3.0, 2.0, 1.5):
         one = Contour(
             run,
@@ -112,7 +112,7 @@ def test_coarse_nodes_are_covered_by_the_bar(name):
 def test_the_bar_would_miss_without_its_quadrature_part(monkeypatch):
     q, sigma, steps, direction, epsilon, delta = TABLE["D1"]
     run = composition(q, sigma, steps, direction)
-    table, _ = inversion._table_for_epsilon(run, epsilon)
+    table, _ = estimates.table_for_epsilon(run, epsilon)
 
     def build():
         return Contour(
@@ -141,7 +141,7 @@ def test_the_bar_would_miss_without_its_quadrature_part(monkeypatch):
 def test_estimates_and_bounds_stand_in_order(name):
     q, sigma, steps, direction, epsilon, delta = TABLE[name]
     run = composition(q, sigma, steps, direction)
-    table, _ = inversion._table_for_epsilon(run, epsilon)
+    table, _ = estimates.table_for_epsilon(run, epsilon)
     assert math.log(delta) <= absolute_bound(run, table, epsilon)
     assert math.log(delta) <= table.log_chernoff(epsilon) + 1e-6
 
@@ -180,7 +180,7 @@ def test_first_order_terms_vanish_over_the_whole_law_only(pairs, delta, epsilon,
         return int(np.flatnonzero(seen)[0]), int(np.flatnonzero(seen)[-1])
 
     monkeypatch.setattr(cumulants, "_span", narrow)
-    table, guess = inversion._table_for_delta(run, math.log(delta))
-    best = inversion._Best()
+    table, guess = estimates.table_for_delta(run, math.log(delta))
+    best = inversion._Best(inversion.EXACT)
     inversion._contour_epsilon(run, table, guess, math.log(delta), ((0, 0.25),), 10**7, best)
     assert best.bracket.upper < epsilon

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountants.errors import AccuracyError
-from accountants.exact import convolution, inversion, law
+from accountants.exact import convolution, estimates, inversion, law
 from accountants.exact.composition import Composition
 from accountants.pairs import SampledGaussianPair
 from accountants.profiles import sampled_delta
@@ -53,8 +53,8 @@ def test_published_values(name):
 
 
 def both_engines(run, log_delta):
-    table, guess = inversion._table_for_delta(run, log_delta)
-    best = inversion._Best()
+    table, guess = estimates.table_for_delta(run, log_delta)
+    best = inversion._Best(inversion.EXACT)
     inversion._contour_epsilon(
         run, table, guess, log_delta, inversion._QUICK, inversion._QUICK_WORK, best
     )
