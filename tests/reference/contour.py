@@ -25,9 +25,9 @@ from typing import Any
 import flint
 import numpy as np
 
-from .pairs import Step, log_densities, losses_double
+from .laws import Law, to_arb
 
-Composition = Sequence[Step]
+Composition = Sequence[tuple[Law, int]]
 
 
 class ReferenceTooSlow(RuntimeError):
@@ -59,38 +59,23 @@ class Plan:
     excess: float  # log of the largest term over delta: what cancels
 
 
-def _log_weights(one: Step, direction: str, c: float, h: float) -> tuple[np.ndarray, np.ndarray]:
-    """Indices of the nodes u = k h that matter at tilt c, and their log weights (double)."""
-    s = 1.0 / float(one.sigma)
-    if direction == "add":  # the loss is bounded, so that a large tilt moves little
-        q = float(one.q)
-        depth = -math.log1p(-q) + math.log1p(q * math.expm1(-s * s / 2)) if q < 1 else math.inf
-        reach = min(s + 24.0 + math.sqrt(2 * c * depth), (c + 1.0) * s + 24.0)
-    else:
-        reach = (2.0 * c + 1.0) * s + 24.0
-    k = np.arange(-math.ceil(reach / h), math.ceil(reach / h) + 1)
-    log_p, log_q = losses_double(one, direction, k * h)
-    weight = -((k * h) ** 2) / 2 + log_p + c * (log_p - log_q)
-    return k, weight
-
-
-def cumulant(one: Step, direction: str, c: float) -> float:
+def cumulant(law: Law, c: float) -> float:
     """log M(c) in double precision; only used to choose parameters."""
-    _, weight = _log_weights(one, direction, c, 0.05)
+    _, weight = law.atoms(c)
     top = float(weight.max())
-    return top + math.log(float(np.exp(weight - top).sum()) * 0.05 / math.sqrt(2 * math.pi))
+    return top + math.log(law.finish_double(c, float(np.exp(weight - top).sum()), top))
 
 
-def _exponent(parts: Composition, direction: str, c: float) -> float:
-    return sum(one.count * cumulant(one, direction, c) for one in parts)
+def _exponent(parts: Composition, c: float) -> float:
+    return sum(count * cumulant(law, c) for law, count in parts)
 
 
-def saddle(parts: Composition, direction: str, epsilon: float) -> tuple[float, float]:
+def saddle(parts: Composition, epsilon: float) -> tuple[float, float]:
     """The minimiser over c of the log integrand at t = 0, and a crude log delta."""
 
     def psi(log_c: float) -> float:
         c = math.exp(log_c)
-        return _exponent(parts, direction, c) - c * epsilon - math.log(c * (c + 1))
+        return _exponent(parts, c) - c * epsilon - math.log(c * (c + 1))
 
     grid = np.linspace(math.log(1e-3), math.log(1e6), 76)
     values = []
@@ -111,33 +96,31 @@ def saddle(parts: Composition, direction: str, epsilon: float) -> tuple[float, f
     return c, psi(math.log(c)) - math.log(4.0)
 
 
-def _last_node(parts: Composition, direction: str, c: float, level: float) -> float:
+def _last_node(parts: Composition, c: float, level: float) -> float:
     """Roughly the t beyond which the integrand is below exp(-level) times its value at 0."""
     t = np.geomspace(0.05, 1e7, 160)
     decay = -2 * np.log(np.maximum(t / c, 1.0))
-    for one in parts:
-        k, weight = _log_weights(one, direction, c, 0.05)
-        keep = weight > weight.max() - 36
-        u, w = k[keep] * 0.05, np.exp(weight[keep] - weight.max())
-        log_p, log_q = losses_double(one, direction, u)
-        loss = log_p - log_q
+    for law, count in parts:
+        loss, weight = law.atoms(c)
+        top = float(weight.max())
+        w = np.exp(weight - top)
         center = float(w @ loss / w.sum())
-        ratio = np.exp(1j * np.outer(t, loss - center)) @ w / w.sum()
-        decay += one.count * np.log(np.clip(np.abs(ratio), 1e-300, 1.0))
+        ratio = np.exp(1j * np.outer(t, loss - center)) @ w
+        moment = law.finish_double(c + 1j * t, ratio * np.exp(1j * t * center), top)
+        moment = np.abs(moment) / law.finish_double(c, float(w.sum()), top)
+        decay += count * np.log(np.clip(moment, 1e-300, 1.0))
     above = np.flatnonzero(decay > -level)
     return float(t[above[-1]]) if len(above) else float(t[0])
 
 
-def make_plan(
-    parts: Composition, direction: str, epsilon: float, choice: Choice, log_delta: float | None
-) -> Plan:
+def make_plan(parts: Composition, epsilon: float, choice: Choice, log_delta: float | None) -> Plan:
     """The abscissa that needs the fewest nodes, (alias distance) x (last t), for these margins."""
-    c_saddle, crude = saddle(parts, direction, epsilon)
+    c_saddle, crude = saddle(parts, epsilon)
     target = crude if log_delta is None else log_delta
     tilts = c_saddle * np.geomspace(0.05, 400.0, 56)
     exponents = np.empty(0)
     for c in tilts:
-        exponents = np.append(exponents, _exponent(parts, direction, float(c)))
+        exponents = np.append(exponents, _exponent(parts, float(c)))
         if exponents[-1] - c * epsilon - target > 3e3:  # further tilts bound nothing
             break
     tilts = tilts[: len(exponents)]
@@ -153,11 +136,11 @@ def make_plan(
 
     best = (math.inf, c_saddle)
     for c in c_saddle * np.geomspace(0.06, 1.3, 24):
-        front = _exponent(parts, direction, float(c)) - c * epsilon - math.log(c * (c + 1))
-        last = _last_node(parts, direction, float(c), choice.margin + front - target)
+        front = _exponent(parts, float(c)) - c * epsilon - math.log(c * (c + 1))
+        last = _last_node(parts, float(c), choice.margin + front - target)
         best = min(best, (distance(float(c)) * last, float(c)))
     c = best[1] * choice.abscissa_factor
-    front = _exponent(parts, direction, c) - c * epsilon - math.log(c * (c + 1))
+    front = _exponent(parts, c) - c * epsilon - math.log(c * (c + 1))
     return Plan(c, distance(c), target, max(front - target, 0.0))
 
 
@@ -167,13 +150,12 @@ class Line:
     def __init__(
         self,
         parts: Composition,
-        direction: str,
         plan: Plan,
         choice: Choice,
         budget: float,
         node_scale: float = 1.0,
     ) -> None:
-        self.parts, self.direction, self.plan, self.choice = parts, direction, plan, choice
+        self.parts, self.plan, self.choice = parts, plan, choice
         self.budget, self.spent = budget, 0.0
         self.block = 64
         self.values: list[Any] = []
@@ -182,45 +164,26 @@ class Line:
         self._rows: list[list[Any]] = []
         self._losses: list[list[Any]] = []
         self._right: list[Any] = []
-        self.node_steps: list[float] = []
-        for one in parts:
-            strip = math.pi * float(one.sigma)
-            margin = choice.node_margin + plan.excess
-            first = 2 * math.pi * strip / (margin + min(strip, 9.0) ** 2 / 2)
-            h_u = node_scale * min(first, 2 * math.pi / math.sqrt(2 * margin))
-            self.node_steps.append(h_u)
-            logs, weights = self._nodes(one, h_u)
+        self.node_scale = node_scale
+        for law, _ in parts:
+            logs, weights = self._nodes(law, node_scale)
             rows = [w * (c * ell).exp() for w, ell in zip(weights, logs, strict=True)]
             unit = [flint.acb(0, self.h * ell).exp() for ell in logs]
             self._rows.append([flint.acb(x) for x in rows])
             self._losses.append(logs)
             self._right.append(flint.acb_mat([_powers(w, self.block) for w in unit]))
 
-    def _nodes(self, one: Step, h_u: float) -> tuple[list[Any], list[Any]]:
-        """(losses, quadrature weight times dP/dN) at the nodes that matter."""
-        k, weight = _log_weights(one, self.direction, self.plan.abscissa, h_u)
-        keep = weight > weight.max() - self.choice.bits * math.log(2) - self.plan.excess
-        edge = np.flatnonzero(keep)
-        if edge[0] == 0 or edge[-1] == len(k) - 1:
-            raise AssertionError("the node range is too short")
-        f = log_densities(
-            one, self.direction, _to_arb, lambda x: flint.arb(x).exp(), lambda x: flint.arb(x).log()
-        )
-        step = flint.arb(h_u)
-        scale = step / (2 * flint.arb.pi()).sqrt()
-        losses, weights = [], []
-        for index in k[edge[0] : edge[-1] + 1]:
-            u = step * int(index)
-            log_p, log_q = f(u)
-            losses.append(log_p - log_q)
-            weights.append(scale * (log_p - u * u / 2).exp())
-        return losses, weights
+    def _nodes(self, law: Law, scale: float) -> tuple[list[Any], ...]:
+        """(losses, weights) of the atoms that matter."""
+        depth = self.choice.bits * math.log(2) + self.plan.excess
+        margin = self.choice.node_margin + self.plan.excess
+        return law.nodes(self.plan.abscissa, depth, margin, scale)
 
     def extend(self) -> None:
         """Append the next batch of nodes (each batch is as long as all before it)."""
         rows = max(2, min(len(self.values) // self.block, 256))
         product: list[Any] | None = None
-        for i, one in enumerate(self.parts):
+        for i, (law, count) in enumerate(self.parts):
             work = float(rows * self.block * len(self._rows[i]))
             self.spent += work
             if self.spent > self.budget:
@@ -230,8 +193,12 @@ class Line:
                 t = self.h * (len(self.values) + row * self.block)
                 turns = [flint.acb(0, t * x).exp() for x in self._losses[i]]
                 left.append([a * w for a, w in zip(self._rows[i], turns, strict=True)])
-            moments = (flint.acb_mat(left) * self._right[i]).entries()
-            powers = [m**one.count for m in moments]
+            sums = (flint.acb_mat(left) * self._right[i]).entries()
+            first = len(self.values)
+            powers = [
+                law.finish(flint.acb(self.c, self.h * (first + k)), total) ** count
+                for k, total in enumerate(sums)
+            ]
             if product is None:
                 product = powers
             else:
@@ -242,17 +209,17 @@ class Line:
     def inner_error(self, total: Any) -> float:
         """How much the sum moves, relatively, when the inner step is cut by 0.7 (an estimate)."""
         worst = 0.0
-        for one, h_u in zip(self.parts, self.node_steps, strict=True):
-            coarse, fine = self._nodes(one, h_u), self._nodes(one, 0.7 * h_u)
+        for law, count in self.parts:
+            coarse, fine = (self._nodes(law, f * self.node_scale) for f in (1.0, 0.7))
             for fraction in (0.0, 0.03, 0.1, 0.3, 0.6):
                 k = int(fraction * len(self.values))
                 z = flint.acb(self.c, self.h * k)
                 a, b = (
-                    _sum(w * (z * x).exp() for x, w in zip(*nodes, strict=True))
+                    law.finish(z, _sum(w * (z * x).exp() for x, w in zip(*nodes, strict=True)))
                     for nodes in (coarse, fine)
                 )
                 size = abs(self.values[k]) / abs(z * (z + 1)) * max(k, 10)
-                worst = max(worst, float(one.count * abs(a / b - 1) * size / total))
+                worst = max(worst, float(count * abs(a / b - 1) * size / total))
         return worst
 
     def front(self, epsilon: Any) -> Any:
@@ -289,10 +256,6 @@ class Line:
                 return 2 * front * delta.real, 2 * front * slope.real
 
 
-def _to_arb(x: Fraction) -> Any:
-    return flint.arb(x.numerator) / x.denominator
-
-
 def _sum(terms: Any) -> Any:
     total = flint.acb(0)
     for term in terms:
@@ -302,7 +265,6 @@ def _sum(terms: Any) -> Any:
 
 def _run(
     parts: Composition,
-    direction: str,
     epsilon: Any,
     choice: Choice,
     log_delta: float | None,
@@ -313,9 +275,9 @@ def _run(
     tolerance = math.exp(-choice.margin)
     node_scale = 1.0
     for _ in range(6):
-        plan = make_plan(parts, direction, float(epsilon), choice, log_delta)
+        plan = make_plan(parts, float(epsilon), choice, log_delta)
         flint.ctx.prec = choice.bits + int(plan.excess / math.log(2))
-        line = Line(parts, direction, plan, choice, budget, node_scale)
+        line = Line(parts, plan, choice, budget, node_scale)
         delta, slope = line.integrals(flint.arb(epsilon), tolerance)
         if not delta > 0:
             raise ArithmeticError(f"delta={delta}: the two margins are too small")
@@ -348,21 +310,24 @@ def digits_agreed(a: Any, b: Any) -> float:
 
 
 def delta_reference(
-    parts: Composition, direction: str, epsilon: Fraction, budget: float = 3e9
+    parts: Composition,
+    epsilon: Fraction,
+    budget: float = 3e9,
+    choices: tuple[Choice, Choice] = (FIRST, SECOND),
 ) -> tuple[Any, float]:
     """(delta as a ball, digits on which two runs agree)."""
-    flint.ctx.prec = SECOND.bits
-    eps = _to_arb(epsilon)
-    first, _, _ = _run(parts, direction, eps, FIRST, None, budget)
-    second, _, _ = _run(parts, direction, eps, SECOND, float(first.log()), budget)
+    flint.ctx.prec = choices[1].bits
+    eps = to_arb(epsilon)
+    first, _, _ = _run(parts, eps, choices[0], None, budget)
+    second, _, _ = _run(parts, eps, choices[1], float(first.log()), budget)
     return second, digits_agreed(first, second)
 
 
-def _chernoff_epsilon(parts: Composition, direction: str, log_delta: float) -> float:
+def _chernoff_epsilon(parts: Composition, log_delta: float) -> float:
     """An upper bound on epsilon that is close enough to start from."""
     best = math.inf
     for c in np.geomspace(1e-3, 1e6, 160):
-        e = (_exponent(parts, direction, float(c)) - log_delta - math.log1p(c)) / c
+        e = (_exponent(parts, float(c)) - log_delta - math.log1p(c)) / c
         e += math.log(c / (1 + c))
         best = min(best, e)
         if e > best + 50:
@@ -371,22 +336,25 @@ def _chernoff_epsilon(parts: Composition, direction: str, log_delta: float) -> f
 
 
 def epsilon_reference(
-    parts: Composition, direction: str, delta: Fraction, budget: float = 3e9
+    parts: Composition,
+    delta: Fraction,
+    budget: float = 3e9,
+    choices: tuple[Choice, Choice] = (FIRST, SECOND),
 ) -> tuple[Any, float]:
     """(epsilon with delta(epsilon) = delta as a ball, digits agreed); may be negative."""
-    flint.ctx.prec = SECOND.bits
-    target = _to_arb(delta)
+    flint.ctx.prec = choices[1].bits
+    target = to_arb(delta)
     log_target = float(target.log())
-    eps = flint.arb(_chernoff_epsilon(parts, direction, log_target))
+    eps = flint.arb(_chernoff_epsilon(parts, log_target))
     for _ in range(4):  # coarse runs, each at its own contour, only to get near
-        value, slope, _ = _run(parts, direction, eps, QUICK, None, budget)
+        value, slope, _ = _run(parts, eps, QUICK, None, budget)
         move = (value.log() - target.log()) * value / slope
         eps = flint.arb((eps + move).mid())
         if abs(float(move)) < 1e-3 * max(1e-3, abs(float(eps))):
             break
     answers = []
-    for choice in (FIRST, SECOND):
-        value, slope, line = _run(parts, direction, eps, choice, log_target, budget)
+    for choice in choices:
+        value, slope, line = _run(parts, eps, choice, log_target, budget)
         current = eps
         for _ in range(12):
             move = (value.log() - target.log()) * value / slope

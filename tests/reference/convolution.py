@@ -3,14 +3,15 @@
 Where few steps carry the privacy loss (small T, tiny q) the characteristic function decays so
 slowly that inversion is out of reach; here nothing oscillates and nothing cancels.
 
-*One-sided* (remove, add).  L - log(1 - q) = S > 0.  The log of the density of S under Q is kept
-on a uniform grid of y = log S; two sums are combined by
+*One-sided* (a mixture with shifts >= 0 against N(0), either order).  With w_0 the weight of
+shift 0, L - log w_0 = S > 0.  The log of the density of S under Q is kept on a uniform grid of
+y = log S; two sums are combined by
 
     f(s) = int f_a(s p) f_b(s (1 - p)) s dp,     p = 1 / (1 + e^-w),  trapezoid in w.
 
-*Two-sided* (replace).  g(l) = e^(l/2) f_Q(l) is even and convolves like a density.  It is kept on
-a uniform grid of y = asinh(l / A).  The integrand has a peak where l' is near 0 and one where
-l - l' is near 0; a smooth partition of unity gives each to the variable that resolves it.
+*Two-sided* (a mixture against its mirror image).  g(l) = e^(l/2) f_Q(l) is even and convolves
+like a density.  It is kept on a uniform grid of y = asinh(l / A).  The integrand has a peak where
+l' is near 0 and one where l - l' is near 0; a smooth partition of unity gives each to the variable that resolves it.
 
 Densities of P follow from f_P(l) = e^l f_Q(l).  Interpolation is of degree 9 in log f.  The number
 of digits comes from a second run with other steps; double precision caps it at about 12.
@@ -20,14 +21,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from .pairs import Step
+from .laws import NULL, Copies, Given, MixtureLaw
+from .log_table import DEGREE, LogTable, log_sum, trim
 
-_DEGREE = 9
+Parts = Sequence[tuple[MixtureLaw, int]]
+
 T = TypeVar("T")
 
 
@@ -43,71 +46,86 @@ class Steps:
 COARSE = Steps(table=0.030, integral=0.030)
 FINE = Steps(table=0.0191, integral=0.0213)
 
-_OFFSETS = np.arange(_DEGREE + 1) - _DEGREE // 2
-_FIT = np.linalg.inv(np.vander(_OFFSETS.astype(float), increasing=True))
-
-
-class LogTable:
-    """log of a density on a uniform grid, with local interpolation of degree 9."""
-
-    def __init__(self, start: float, step: float, values: np.ndarray) -> None:
-        self.start, self.step, self.values = start, step, values
-        lead = _DEGREE // 2
-        count = len(values) - _DEGREE
-        windows = np.lib.stride_tricks.sliding_window_view(values, _DEGREE + 1)
-        # differences from the central value keep the digits of large logs
-        centre = windows[:, lead]
-        self._coefficients = (_FIT @ (windows - centre[:, None]).T).copy()
-        self._coefficients[0] += centre
-        self._lead, self._count = lead, count
-
-    @property
-    def grid(self) -> np.ndarray:
-        return self.start + self.step * np.arange(len(self.values))
-
-    def __call__(self, y: np.ndarray) -> np.ndarray:
-        position = (y - self.start) / self.step - self._lead
-        cell = np.floor(position).astype(np.int64)
-        inside = (cell >= 0) & (cell < self._count)
-        cell = np.clip(cell, 0, self._count - 1)
-        x = position - cell
-        value = self._coefficients[_DEGREE].take(cell)
-        for k in range(_DEGREE - 1, -1, -1):
-            value = value * x + self._coefficients[k].take(cell)
-        return np.asarray(np.where(inside, value, -np.inf))
-
-
-def _trim(start: float, step: float, values: np.ndarray, floor: float) -> LogTable:
-    """Keep the part above the floor (it is one interval: the densities are unimodal in logs)."""
-    keep = np.flatnonzero(values > values.max() - floor)
-    return LogTable(start + step * int(keep[0]), step, values[keep[0] : keep[-1] + 1])
-
-
-def _log_sum(exponents: np.ndarray) -> np.ndarray:
-    """Row-wise log of the sum of exponentials; -inf for empty rows."""
-    top = exponents.max(axis=1)
-    safe = np.where(np.isfinite(top), top, 0.0)
-    with np.errstate(divide="ignore"):
-        return np.asarray(safe + np.log(np.exp(exponents - safe[:, None]).sum(axis=1)))
-
-
 # ------------------------------------------------------------------ one-sided: remove and add
 
 
-def _single_one_sided(one: Step, steps: Steps) -> LogTable:
-    """log f_S(e^y) of one step, exactly: S = softplus(V), V = logit q + s u - s^2 / 2."""
-    q, s = float(one.q), 1.0 / float(one.sigma)
-    middle = math.log(q) - math.log1p(-q) - s * s / 2
-    low = middle - 40.0 * s
-    high = math.log(max(middle + 40.0 * s, 1.0)) + 0.5
-    step = steps.table * min(1.0, 4.0 * s)
+@dataclass(frozen=True)
+class _Components:
+    """Weights and shifts (in units of the noise) of the components away from 0."""
+
+    rest: float  # weight of the component at 0
+    weights: np.ndarray
+    shifts: np.ndarray
+
+    def log_odds(self, u: np.ndarray) -> np.ndarray:
+        """log of (density of the other components / density of the one at 0)."""
+        return self._top(u)[0]
+
+    def mean(self, u: np.ndarray) -> np.ndarray:
+        """Posterior mean of the shift, given that it is not 0."""
+        return self._top(u)[1]
+
+    def _top(self, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        terms = np.log(self.weights / self.rest)[:, None] + self.shifts[:, None] * (
+            u - self.shifts[:, None] / 2
+        )
+        top = terms.max(axis=0)
+        share = np.exp(terms - top)
+        total = share.sum(axis=0)
+        return top + np.log(total), (self.shifts @ share) / total
+
+
+def _components(law: MixtureLaw) -> _Components:
+    mixture = law.upper if law.lower == NULL else law.lower
+    if law.upper != NULL and law.lower != NULL:
+        mixture = law.upper
+    weights = mixture.weights.doubles()
+    shifts = np.array([float(a / law.sigma) for a in mixture.shifts])
+    if shifts[0] != 0 or len(shifts) < 2:
+        raise ValueError("no component at 0, or none elsewhere: use the closed form")
+    keep = weights[1:] > 1e-290
+    return _Components(float(weights[0]), weights[1:][keep], shifts[1:][keep])
+
+
+def kind(law: MixtureLaw) -> str:
+    """Which of the forms above a pair has; ValueError when none."""
+    for mixture in (law.upper, law.lower):
+        if not isinstance(mixture.weights, Given | Copies):
+            raise ValueError(f"{mixture}: unknown weights")
+    if law.lower == NULL and min(law.upper.shifts) >= 0:
+        return "upper"
+    if law.upper == NULL and min(law.lower.shifts) >= 0:
+        return "lower"
+    mirrored = tuple(-a for a in law.lower.shifts)
+    if law.upper.weights == law.lower.weights and law.upper.shifts == mirrored:
+        return "mirrored"
+    raise ValueError("a pair without monotone loss: not served by this method")
+
+
+def _single_one_sided(law: MixtureLaw, steps: Steps) -> LogTable:
+    """log f_S(e^y) of one step, exactly: S = softplus(V), V the log odds at u."""
+    parts = _components(law)
+    ends = parts.log_odds(np.array([-40.0, 40.0]))
+    slope = float(parts.mean(np.array([0.0]))[0])
+    low, high = float(ends[0]), math.log(max(float(ends[1]), 1.0)) + 0.5
+    step = steps.table * min(1.0, 4.0 * slope)
     y = low + step * np.arange(math.ceil((high - low) / step))
     big_s = np.exp(y)
     capped = np.minimum(big_s, 30.0)
     v = np.where(big_s > 30, big_s, np.log(np.expm1(capped)))  # e^-30 is below rounding
-    u = (v - middle) / s
-    log_slope = math.log(s) - np.log1p(np.exp(-v))  # dS/du = s * sigmoid(V)
-    return _trim(low, step, -u * u / 2 - 0.5 * math.log(2 * math.pi) - log_slope, steps.floor)
+    left, right = np.full_like(v, -42.0), np.full_like(v, 60.0)
+    u = np.zeros_like(v)
+    for _ in range(60):  # Newton's iteration, kept between bounds
+        value = parts.log_odds(u)
+        left, right = np.where(value < v, u, left), np.where(value < v, right, u)
+        move = u - (value - v) / parts.mean(u)
+        inside = (move > left) & (move < right)
+        new = np.where(inside, move, (left + right) / 2)
+        if np.all(np.abs(new - u) <= 4e-16 * np.abs(u)):
+            break
+        u = new
+    log_slope = np.log(parts.mean(u)) - np.log1p(np.exp(-v))  # dS/du = mean * sigmoid(V)
+    return trim(low, step, -u * u / 2 - 0.5 * math.log(2 * math.pi) - log_slope, steps.floor)
 
 
 def _moments(table: LogTable) -> tuple[float, float]:
@@ -139,8 +157,8 @@ def _join_one_sided(a: LogTable, b: LogTable, steps: Steps) -> LogTable:
         w = np.arange(first, last + 1) * dw
         log_p, log_r = -np.logaddexp(0.0, -w), -np.logaddexp(0.0, w)
         exponents = a(block + log_p) + b(block + log_r) + block + log_p + log_r
-        out[i : i + rows] = _log_sum(exponents) + math.log(dw)
-    return _trim(low, step, out, steps.floor)
+        out[i : i + rows] = log_sum(exponents) + math.log(dw)
+    return trim(low, step, out, steps.floor)
 
 
 # --------------------------------------------------------------------------- two-sided: replace
@@ -160,24 +178,34 @@ class EvenTable:
 def _even(scale: float, step: float, values: np.ndarray, floor: float) -> EvenTable:
     """From values at y = 0, step, ...: mirrored so that interpolation at 0 is central."""
     keep = int(np.flatnonzero(values > values.max() - floor)[-1]) + 1
-    mirror = values[1 : _DEGREE + 2][::-1]
+    mirror = values[1 : DEGREE + 2][::-1]
     return EvenTable(
         scale, LogTable(-step * len(mirror), step, np.concatenate([mirror, values[:keep]]))
     )
 
 
-def _single_two_sided(one: Step, steps: Steps) -> EvenTable:
-    q, s = float(one.q), 1.0 / float(one.sigma)
-    front = 2 * q * math.exp(-s * s / 2)
+def _single_two_sided(law: MixtureLaw, steps: Steps) -> EvenTable:
+    parts = _components(law)
+    w, shifts = parts.weights[:, None], parts.shifts[:, None]
+    front = 2 * w * np.exp(-shifts * shifts / 2)
+
+    def excess(u: np.ndarray) -> np.ndarray:
+        """Density of the mixture relative to N(0, 1), minus one."""
+        return np.asarray((w * np.expm1(shifts * (u - shifts / 2))).sum(axis=0))
 
     def loss(u: np.ndarray) -> np.ndarray:
-        low = 1 + q * np.expm1(-s * u - s * s / 2)
+        low = 1 + excess(-u)
         with np.errstate(over="ignore"):
-            direct = np.log1p(front * np.sinh(np.minimum(s * u, 300.0)) / low)
-        tail = math.log(q) + s * u - s * s / 2 - np.log(low)
-        return np.where(s * u < 250.0, direct, tail)
+            gain = front * np.sinh(np.minimum(shifts * u, 300.0))
+        direct = np.log1p(gain.sum(axis=0) / low)
+        far = np.log(parts.rest) + np.logaddexp(0.0, parts.log_odds(u)) - np.log(low)
+        return np.asarray(np.where(shifts.max() * u < 250.0, direct, far))
 
-    scale = float(loss(np.array([min(1.0, 1.0 / s)]))[0])
+    def posterior(u: np.ndarray) -> np.ndarray:
+        odds = parts.log_odds(u)
+        return np.asarray(parts.mean(u) / (1 + np.exp(np.minimum(-odds, 700.0))))
+
+    scale = float(loss(np.array([min(1.0, 1.0 / parts.shifts[0])]))[0])
     top = float(loss(np.array([42.0]))[0])
     step = steps.table * 0.7
     y = step * np.arange(math.ceil(math.asinh(top / scale) / step))
@@ -188,11 +216,9 @@ def _single_two_sided(one: Step, steps: Steps) -> EvenTable:
         below = loss(middle) < target
         low, high = np.where(below, middle, low), np.where(below, high, middle)
     u = (low + high) / 2
-    # dL/du = s (posterior of the far component under P + the same under Q)
-    plus = q / (q + (1 - q) * np.exp(np.minimum(s * s / 2 - s * u, 700.0)))
-    minus = q / (q + (1 - q) * np.exp(np.minimum(s * s / 2 + s * u, 700.0)))
-    log_q_density = np.log(1 + q * np.expm1(-s * u - s * s / 2)) - u * u / 2
-    log_f = log_q_density - 0.5 * math.log(2 * math.pi) - np.log(s * (plus + minus))
+    log_q_density = np.log1p(excess(-u)) - u * u / 2
+    slope = posterior(u) + posterior(-u)  # dL/du
+    log_f = log_q_density - 0.5 * math.log(2 * math.pi) - np.log(slope)
     return _even(scale, step, log_f + target / 2, steps.floor)
 
 
@@ -216,7 +242,7 @@ def _join_two_sided(a: EvenTable, b: EvenTable, steps: Steps) -> EvenTable:
             rest = target[i : i + 200, None] - x
             log_h_out = 6 * np.log(outer.scale**2 + rest * rest)
             exponents = base + outer(rest) - np.logaddexp(0.0, log_h_in - log_h_out)
-            out[i : i + 200] = np.logaddexp(out[i : i + 200], _log_sum(exponents))
+            out[i : i + 200] = np.logaddexp(out[i : i + 200], log_sum(exponents))
     if a is b:
         out += math.log(2.0)
     return _even(scale, step, out, steps.floor)
@@ -226,15 +252,15 @@ def _join_two_sided(a: EvenTable, b: EvenTable, steps: Steps) -> EvenTable:
 
 
 def _compose(
-    parts: Sequence[Step],
+    parts: Parts,
     steps: Steps,
-    single: Callable[[Step, Steps], T],
+    single: Callable[[MixtureLaw, Steps], T],
     join: Callable[[T, T, Steps], T],
 ) -> T:
     """Binary powers of each part, joined smallest first."""
     total: T | None = None
-    for one in parts:
-        power, count = single(one, steps), one.count
+    for law, times in parts:
+        power, count = single(law, steps), times
         while True:
             if count & 1:
                 total = power if total is None else join(total, power, steps)
@@ -247,21 +273,22 @@ def _compose(
 
 
 class Profile:
-    """delta(epsilon) of one composition in one direction at one resolution."""
+    """delta(epsilon) of one composition at one resolution."""
 
-    def __init__(self, parts: Sequence[Step], direction: str, steps: Steps) -> None:
-        if any(one.q == 1 for one in parts):
-            raise ValueError("q=1: use the closed form")
-        self.direction, self.steps = direction, steps
-        self.offset = sum(one.count * math.log1p(-float(one.q)) for one in parts)
-        if direction == "replace":
+    def __init__(self, parts: Parts, steps: Steps) -> None:
+        kinds = {kind(law) for law, _ in parts}
+        if len(kinds) != 1:
+            raise ValueError(f"{kinds}: one kind of pair at a time")
+        self.kind, self.steps = kinds.pop(), steps
+        self.offset = sum(t * math.log(_components(law).rest) for law, t in parts)
+        if self.kind == "mirrored":
             self._even = _compose(parts, steps, _single_two_sided, _join_two_sided)
         else:
             self._table = _compose(parts, steps, _single_one_sided, _join_one_sided)
 
     def mass(self) -> float:
-        """Total mass of Q; 1 up to the error of the tables (replace: by the mirrored pair)."""
-        if self.direction != "replace":
+        """Total mass of Q; 1 up to the error of the tables (two-sided: by the mirrored pair)."""
+        if self.kind != "mirrored":
             return _moments(self._table)[0]
         grid = self._even.table.grid
         grid = grid[grid >= 0]
@@ -273,7 +300,7 @@ class Profile:
     def log_delta(self, epsilon: float) -> float:
         """log delta(epsilon); -inf where it is exactly 0."""
         r = np.arange(-60.0, 45.0, self.steps.integral / 3)
-        if self.direction == "add":
+        if self.kind == "lower":
             edge = -epsilon - self.offset
             if edge <= 0:
                 return -math.inf
@@ -284,13 +311,13 @@ class Profile:
             x = np.exp(np.minimum(r, 12.0)) * max(abs(epsilon), 1e-3)
             loss = epsilon + x
             gain = loss + np.log(-np.expm1(-x)) + np.log(x)
-            if self.direction == "remove":
+            if self.kind == "upper":
                 above = loss - self.offset
                 ok = above > 0
                 terms = np.where(ok, self._table(np.log(np.where(ok, above, 1.0))) + gain, -np.inf)
             else:
                 terms = self._even(loss) - loss / 2 + gain
-        return float(_log_sum(terms[None, :])[0]) + math.log(self.steps.integral / 3)
+        return float(log_sum(terms[None, :])[0]) + math.log(self.steps.integral / 3)
 
     def epsilon(self, log_delta: float) -> float:
         """The epsilon with this log delta (0 if delta(0) is already smaller)."""
@@ -310,28 +337,28 @@ class Profile:
         return (low + high) / 2
 
 
-def _pair(floor: float) -> tuple[Steps, Steps]:
-    return replace(COARSE, floor=floor), replace(FINE, floor=floor)
+def _pair(floor: float, coarser: float) -> tuple[Steps, ...]:
+    return tuple(Steps(coarser * s.table, coarser * s.integral, floor) for s in (COARSE, FINE))
 
 
-def delta_reference(parts: Sequence[Step], direction: str, epsilon: float) -> tuple[float, float]:
+def delta_reference(parts: Parts, epsilon: float, coarser: float = 1.0) -> tuple[float, float]:
     """(log delta, digits of delta on which two resolutions agree)."""
     a = b = -math.inf
     floor = 190.0 + max(epsilon, 0.0)
     while b < -(floor - max(epsilon, 0.0) - 110.0):
         if floor > 2e3:
             raise ArithmeticError(f"delta at epsilon={epsilon} is too small for this method")
-        a, b = (Profile(parts, direction, s).log_delta(epsilon) for s in _pair(floor))
+        a, b = (Profile(parts, s).log_delta(epsilon) for s in _pair(floor, coarser))
         floor *= 2
     return b, -math.log10(max(abs(math.expm1(a - b)), 1e-16))
 
 
-def epsilon_reference(parts: Sequence[Step], direction: str, delta: float) -> tuple[float, float]:
+def epsilon_reference(parts: Parts, delta: float, coarser: float = 1.0) -> tuple[float, float]:
     """(epsilon, digits on which two resolutions agree)."""
     a = b = math.inf
     floor = 110.0 - math.log(delta) + 30.0
     while b > floor - 110.0 + math.log(delta):
-        a, b = (Profile(parts, direction, s).epsilon(math.log(delta)) for s in _pair(floor))
+        a, b = (Profile(parts, s).epsilon(math.log(delta)) for s in _pair(floor, coarser))
         floor = 2 * floor + b
     if a == b:
         return b, 15.0

@@ -11,6 +11,7 @@ from typing import Any
 import mpmath
 
 from . import closed_forms, contour, convolution
+from .laws import MixtureLaw, sampled
 from .pairs import Step
 
 CONTOUR_BUDGET = 4e7  # products of the inner sums; a few seconds
@@ -33,6 +34,11 @@ class Value:
 
 def _closed(parts: Sequence[Step]) -> bool:
     return len(parts) == 1 and (parts[0].count == 1 or parts[0].q == 1)
+
+
+def laws(parts: Sequence[Step], direction: str) -> list[tuple[MixtureLaw, int]]:
+    """The steps as what the methods for many steps take."""
+    return [(sampled(one, direction), one.count) for one in parts]
 
 
 def _text(x: object, digits: float) -> str:
@@ -61,13 +67,13 @@ def delta(parts: Sequence[Step], direction: str, epsilon: Fraction) -> Value:
                 value = closed_forms.single_delta(one, direction, eps)
             return Value(_text(value, 25), 25.0, "closed form, mpmath")
     try:
-        ball, digits = contour.delta_reference(parts, direction, epsilon, CONTOUR_BUDGET)
+        ball, digits = contour.delta_reference(laws(parts, direction), epsilon, CONTOUR_BUDGET)
         if digits >= 13:
             return Value(_ball_text(ball, digits), digits, "contour, python-flint")
     except (contour.ReferenceTooSlow, ArithmeticError):
         pass
     _refuse_long(parts)
-    log_value, digits = convolution.delta_reference(parts, direction, float(epsilon))
+    log_value, digits = convolution.delta_reference(laws(parts, direction), float(epsilon))
     digits = min(digits, 12.0) - 1
     return Value(log10_text(log_value, digits + 2), digits, "positive convolution")
 
@@ -116,7 +122,7 @@ def _contour_sigma(one: Step, direction: str, epsilon: Fraction, target: Fractio
     def excess(x: Any) -> tuple[Any, float]:
         text = mpmath.nstr(mpmath.exp(x), 28)
         at = Step(one.q, Fraction(text), one.count)
-        ball, digits = contour.delta_reference([at], direction, epsilon, CONTOUR_BUDGET)
+        ball, digits = contour.delta_reference(laws([at], direction), epsilon, CONTOUR_BUDGET)
         return mpmath.log(mpmath.mpf(ball.mid().str(28, radius=False)) / goal), digits
 
     with mpmath.workdps(30):
@@ -143,27 +149,35 @@ def _bracket_sigma(
     for _ in range(40):
         middle = (low + high) / 2
         at = Step(one.q, Fraction(repr(math.exp(middle))), one.count)
-        _, crude = contour.saddle([at], direction, float(epsilon))
+        _, crude = contour.saddle(laws([at], direction), float(epsilon))
         more = crude > math.log(target.numerator) - math.log(target.denominator)
         low, high = (middle, high) if more else (low, middle)
     return mpmath.mpf(low), mpmath.mpf(low) + mpmath.mpf("0.01")
 
 
-def epsilon(parts: Sequence[Step], direction: str, target: Fraction) -> Value:
+def epsilon(
+    parts: Sequence[Step],
+    direction: str,
+    target: Fraction,
+    choices: tuple[contour.Choice, contour.Choice] = (contour.FIRST, contour.SECOND),
+    enough: float = 13.0,
+) -> Value:
     """Reference epsilon(target); 0 where delta(0) is smaller."""
     if _closed(parts):
         value = closed_forms.single_epsilon(parts[0], direction, target)
         return Value(_text(value, 25), 25.0, "closed form, mpmath")
     try:
-        ball, digits = contour.epsilon_reference(parts, direction, target, CONTOUR_BUDGET)
-        if digits >= 13:
+        ball, digits = contour.epsilon_reference(
+            laws(parts, direction), target, CONTOUR_BUDGET, choices
+        )
+        if digits >= enough:
             if ball < 0:
                 return Value("0", 25.0, "contour, python-flint")
             return Value(_ball_text(ball, digits), digits, "contour, python-flint")
     except (contour.ReferenceTooSlow, ArithmeticError):
         pass
     _refuse_long(parts)
-    value, digits = convolution.epsilon_reference(parts, direction, float(target))
+    value, digits = convolution.epsilon_reference(laws(parts, direction), float(target))
     if value == 0:
         return Value("0", 25.0, "positive convolution")
     digits = min(digits, 12.0) - 1

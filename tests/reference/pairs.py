@@ -21,8 +21,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 DIRECTIONS = ("remove", "add", "replace")
 
 
@@ -71,24 +69,3 @@ def log_densities(
     if direction == "add":
         return lambda u: (0 * u, mixture(u))
     return lambda u: (mixture(u), mixture(-u))
-
-
-def losses_double(one: Step, direction: str, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(log dP/dN, log dQ/dN) at the points ``u`` in double precision, without overflow."""
-    q, s = float(one.q), 1.0 / float(one.sigma)
-
-    def mixture(x: np.ndarray) -> np.ndarray:
-        e = s * x - s * s / 2
-        if q == 1:
-            return e
-        with np.errstate(over="ignore"):
-            small = np.log1p(q * np.expm1(np.minimum(e, 30.0)))
-        large = np.logaddexp(np.log1p(-q), np.log(q) + e)
-        return np.where(e < 30.0, small, large)
-
-    zero = np.zeros_like(u)
-    if direction == "remove":
-        return mixture(u), zero
-    if direction == "add":
-        return zero, mixture(u)
-    return mixture(u), mixture(-u)

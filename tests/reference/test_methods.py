@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from tests.reference import closed_forms, contour, convolution, oracle
+from tests.reference.oracle import laws
 from tests.reference.pairs import DIRECTIONS, step
 from tests.reference.rows import rows
 from tests.reference.settings import tables
@@ -24,7 +25,7 @@ def test_one_step_closed_form_against_convolution_table(
 ) -> None:
     one = step(q, sigma, 1)
     exact = float(mpmath.log(closed_forms.single_delta(one, direction, mpmath.mpf(epsilon))))
-    found, _ = convolution.delta_reference([one], direction, float(epsilon))
+    found, _ = convolution.delta_reference(laws([one], direction), float(epsilon))
     assert found == pytest.approx(exact, abs=1e-11)
 
 
@@ -59,7 +60,7 @@ def test_one_step_closed_form_against_quadrature(direction: str) -> None:
 def test_two_steps_nested_quadrature_against_convolution(direction: str) -> None:
     one = step("0.3", "0.7", 2)
     exact = closed_forms.nested_delta(one, direction, Fraction("0.5"))
-    found, _ = convolution.delta_reference([one], direction, 0.5)
+    found, _ = convolution.delta_reference(laws([one], direction), 0.5)
     assert found == pytest.approx(float(mpmath.log(exact)), abs=1e-11)
 
 
@@ -67,8 +68,8 @@ def test_two_steps_nested_quadrature_against_convolution(direction: str) -> None
 def test_contour_against_convolution(direction: str) -> None:
     """Inversion and convolution agree although neither knows of the other."""
     parts = [step("0.2", 2, 64)]
-    ball, digits = contour.delta_reference(parts, direction, Fraction(2), 3e7)
-    found, _ = convolution.delta_reference(parts, direction, 2.0)
+    ball, digits = contour.delta_reference(laws(parts, direction), Fraction(2), 3e7)
+    found, _ = convolution.delta_reference(laws(parts, direction), 2.0)
     assert digits > 20
     assert found == pytest.approx(float(ball.log()), abs=1e-10)
 
@@ -76,7 +77,7 @@ def test_contour_against_convolution(direction: str) -> None:
 def test_contour_on_unsampled_steps_is_the_closed_form() -> None:
     one = step(1, 3, 20)
     for direction in DIRECTIONS:
-        ball, _ = contour.delta_reference([one], direction, Fraction(2), 3e7)
+        ball, _ = contour.delta_reference(laws([one], direction), Fraction(2), 3e7)
         with mpmath.workdps(closed_forms.DIGITS):
             mu = closed_forms.unsampled_mu(one, direction)
             exact = closed_forms.gaussian_delta(mu, mpmath.mpf(2))
@@ -87,18 +88,18 @@ def test_contour_on_unsampled_steps_is_the_closed_form() -> None:
 def test_a_method_out_of_its_depth_says_so() -> None:
     """Inversion of three slowly decaying steps gives up; it does not answer."""
     with pytest.raises((contour.ReferenceTooSlow, ArithmeticError)):
-        contour.delta_reference([step("0.001", 1, 3)], "remove", Fraction("0.1"), 1e6)
+        contour.delta_reference(laws([step("0.001", 1, 3)], "remove"), Fraction("0.1"), 1e6)
 
 
 def test_too_coarse_a_grid_is_seen() -> None:
     """Two resolutions disagree when they are too low for the setting."""
     one = step("0.05", "1", 2)
     rough = [
-        convolution.Profile([one], "remove", convolution.Steps(h, h, 200.0)).log_delta(1.0)
+        convolution.Profile(laws([one], "remove"), convolution.Steps(h, h, 200.0)).log_delta(1.0)
         for h in (0.3, 0.2)
     ]
     fine = [
-        convolution.Profile([one], "remove", steps).log_delta(1.0)
+        convolution.Profile(laws([one], "remove"), steps).log_delta(1.0)
         for steps in (convolution.COARSE, convolution.FINE)
     ]
     assert abs(rough[0] - rough[1]) > 1e-4
