@@ -1,0 +1,1 @@
+"""Rényi differential privacy: moments by quadrature, composition, conversion."""

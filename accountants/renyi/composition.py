@@ -1,0 +1,158 @@
+"""Composition of one-step curves, with what truncation leaves to δ."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountants.copies import CopyLaw, copies_for_tail
+from accountants.errors import AccuracyError
+from accountants.relations import Direction, NeighboringRelation, directions_of
+from accountants.renyi.curves import divergence, failure, repeats
+from accountants.renyi.series import ROUND
+from accountants.sampling import (
+    Poisson,
+    ShuffledEpochs,
+    TruncatedPoisson,
+    WeightedWithReplacement,
+    WithoutReplacement,
+    WithReplacement,
+)
+from accountants.walk import Release
+
+Array = NDArray[np.float64]
+Laws = Mapping[Release, CopyLaw]
+
+_TAILS = 10.0 ** -np.arange(1.0, 41.0)
+"""Chances of truncation, over all releases, that are tried where none is prescribed."""
+
+
+@dataclass(frozen=True)
+class Composition:
+    """Counted releases, and the law of copies that each is conditioned on.
+
+    Attributes
+    ----------
+    counts : mapping of Release to int
+    relation : NeighboringRelation
+    laws : mapping of Release to CopyLaw
+        For the releases in which a record may repeat.
+    """
+
+    counts: Mapping[Release, int]
+    relation: NeighboringRelation
+    laws: Laws
+
+    @property
+    def log_kept(self) -> float:
+        """log of the chance that nothing is truncated or cut in any release, rounded down."""
+        total = 0.0
+        for release, count in self.counts.items():
+            tail = self.laws[release].tail if release in self.laws else failure(release)
+            if tail >= 1:
+                return -math.inf
+            total += count * math.log1p(-tail)
+        return total * (1 + 64 * ROUND)
+
+    def log_rest(self, log_delta: float) -> float:
+        """log of the δ that is left for the conditional curve: (δ - lost)/(1 - lost)."""
+        kept = self.log_kept
+        lost = -math.expm1(kept) if kept > -math.inf else 1.0
+        rest = math.exp(log_delta) - lost * (1 + 4 * ROUND) if lost else math.exp(log_delta)
+        if rest <= 0:
+            return log_delta if lost == 0 else -math.inf
+        if lost == 0:
+            return log_delta
+        return math.log(rest) - 2 * ROUND * (1 + abs(log_delta))
+
+    def log_total(self, log_delta: float) -> float:
+        """log of lost + (1 - lost) δ, where the conditional curve gives δ."""
+        kept = self.log_kept
+        if kept == -math.inf:
+            return 0.0
+        if kept == 0:
+            return log_delta
+        lost = math.log(-math.expm1(kept))
+        return float(np.logaddexp(lost, log_delta + kept)) + 4 * ROUND * (1 + abs(lost))
+
+    def divergence(self, orders: Array) -> Array:
+        """Upper bounds on the divergence, given that nothing is truncated.
+
+        Parameters
+        ----------
+        orders : ndarray, shape (A,)
+            Increasing.
+
+        Returns
+        -------
+        ndarray, shape (A,)
+            Each direction holds for a whole run: the larger of the two sums.
+        """
+        sums = []
+        for direction in self._directions():
+            total = np.zeros(orders.shape)
+            for release, count in self.counts.items():
+                law = self.laws.get(release)
+                one = divergence(release, self.relation, direction, orders, law)
+                total = total + count * one
+            sums.append(total * (1 + (2 + len(self.counts)) * ROUND))
+        result: Array = np.max(sums, axis=0)
+        return result
+
+    def _directions(self) -> tuple[Direction, ...]:
+        """Directions to compare; removing costs at least as much where one copy is at stake."""
+        directions = directions_of(self.relation)
+        plain: tuple[type, ...] = (Poisson, TruncatedPoisson, ShuffledEpochs)
+        if self.relation is NeighboringRelation.ADD_OR_REMOVE_ONE:
+            plain = (*plain, WithoutReplacement)
+        if all(isinstance(release.sampling, plain) for release in self.counts):
+            return directions[:1]
+        return directions
+
+
+def truncations(
+    counts: Mapping[Release, int], largest: int | None, log_delta: float | None
+) -> Iterator[Laws]:
+    """Laws of copies to try, from fewer copies to more.
+
+    Parameters
+    ----------
+    counts : mapping of Release to int
+    largest : int, optional
+        The largest number of copies, where it is prescribed.
+    log_delta : float, optional
+        log of the δ that truncation must stay below.
+    """
+    repeated = {r: c for r, c in counts.items() if repeats(r)}
+    if not repeated:
+        yield {}
+        return
+    if largest is not None:
+        yield {r: _law(r, largest) for r in repeated}
+        return
+    total = sum(repeated.values())
+    seen: set[tuple[int, ...]] = set()
+    for tail in _TAILS:
+        if log_delta is not None and math.log(tail) > log_delta:
+            continue
+        try:
+            kappas = tuple(
+                copies_for_tail(r.sampling.batch_size, r.sampling.draw_probability, tail / total)
+                for r in repeated
+                if isinstance(r.sampling, (WithReplacement, WeightedWithReplacement))
+            )
+        except AccuracyError:
+            return
+        if kappas not in seen:
+            seen.add(kappas)
+            yield {r: _law(r, kappa) for r, kappa in zip(repeated, kappas, strict=True)}
+
+
+def _law(release: Release, largest: int) -> CopyLaw:
+    sampling = release.sampling
+    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement))
+    return CopyLaw.of(sampling.batch_size, sampling.draw_probability, largest=largest)

@@ -1,0 +1,147 @@
+"""One release's Rényi curve: which pair or profile, for each sampling scheme and relation.
+
+Units are clip norms on the sum.  Under ADD_OR_REMOVE_ONE, and for Poisson sampling under every
+relation, one pair dominates in each direction and is attained, so that the curve is exact.  For
+batches of fixed size under the two replacements the curve is that of the symmetric closure of a
+profile bound: never above, and usually well below, what converts from published Rényi bounds.
+With replacement the curve is conditional on at most kappa copies of a record (derived in
+docs/proofs/renyi.md).
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from accountants.copies import CopyLaw
+from accountants.relations import Direction, NeighboringRelation
+from accountants.renyi.lines import Mixture, Order
+from accountants.renyi.quadrature import divergences
+from accountants.renyi.series import ROUND
+from accountants.renyi.symmetric import replaced, special_replaced
+from accountants.sampling import (
+    Poisson,
+    ShuffledEpochs,
+    TruncatedPoisson,
+    WeightedWithReplacement,
+    WithoutReplacement,
+    WithReplacement,
+)
+from accountants.walk import Release
+
+Array = NDArray[np.float64]
+
+REPLACE = NeighboringRelation.REPLACE_ONE
+SPECIAL = NeighboringRelation.REPLACE_SPECIAL
+
+
+def repeats(release: Release) -> bool:
+    """Whether a record may occur several times in a batch, so that its copies are truncated."""
+    return isinstance(release.sampling, (WithReplacement, WeightedWithReplacement))
+
+
+def failure(release: Release) -> float:
+    """Chance that a batch is cut, whatever the record in question does; 0 unless it may be cut.
+
+    The other records' batch has the same law under both neighbours; while it leaves room the
+    release is Poisson-sampled.  ``dataset_size`` bounds their number.
+    """
+    sampling = release.sampling
+    if not isinstance(sampling, TruncatedPoisson):
+        return 0.0
+    n, cut = sampling.dataset_size, sampling.truncated_batch_size
+    if cut > n or sampling.sampling_probability == 0:
+        return 0.0
+    if sampling.sampling_probability == 1:
+        return 1.0
+    value = float(special.betainc(float(cut), n - cut + 1.0, sampling.sampling_probability))
+    return min(1.0, value * (1 + 1e-9) + 5e-324)
+
+
+def divergence(
+    release: Release,
+    relation: NeighboringRelation,
+    direction: Direction,
+    orders: Array,
+    copies: CopyLaw | None = None,
+) -> Array:
+    """Upper bounds on the Rényi divergence of one release.
+
+    Parameters
+    ----------
+    release : Release
+        With 0 < noise multiplier < inf and a sampling that can draw the record.
+    relation : NeighboringRelation
+    direction : Direction
+        From the larger data set (or that with the real record), to it, or either.
+    orders : ndarray, shape (A,)
+        Finite, > 1, increasing.
+    copies : CopyLaw, optional
+        Law of the number of copies given K <= kappa; needed with replacement.
+
+    Returns
+    -------
+    ndarray, shape (A,)
+        In nats; conditional on no more than kappa copies, and on no cut batch.
+
+    Raises
+    ------
+    ValueError
+        With replacement and without ``copies``.
+    """
+    sampling = release.sampling
+    gap = 1 / release.noise_multiplier
+    if isinstance(sampling, ShuffledEpochs):
+        return _gaussian(orders, gap * (2.0 if relation is REPLACE else 1.0))
+    if isinstance(sampling, (Poisson, TruncatedPoisson)):
+        q = sampling.sampling_probability
+        if q == 1:
+            return _gaussian(orders, gap * (2.0 if relation is REPLACE else 1.0))
+        return divergences(Mixture((1 - q, q), gap), _order(direction), orders)
+    if isinstance(sampling, WithoutReplacement):
+        q = sampling.sampling_probability
+        if q == 1:
+            return _gaussian(orders, gap * (1.0 if relation is SPECIAL else 2.0))
+        law: tuple[float, ...] = (1 - q, q)
+    elif copies is None:
+        raise ValueError(
+            f"copies=None: must be a CopyLaw for {type(sampling).__name__}, because "
+            + untruncated(release)
+        )
+    else:
+        law = copies.probabilities
+    if relation is REPLACE:
+        return replaced(law, gap, orders)
+    if relation is SPECIAL:
+        return special_replaced(law, gap, direction, orders)
+    return divergences(Mixture(law, 2 * gap), _order(direction), orders)
+
+
+def untruncated(release: Release) -> str:
+    """Why the curve with replacement needs a largest number of copies."""
+    sampling = release.sampling
+    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement))
+    m = sampling.batch_size
+    least = 4 * (m / release.noise_multiplier) ** 2 + 2 * m * math.log(sampling.draw_probability)
+    return (
+        "without a largest number of copies the event that one record fills the batch alone "
+        f"makes the divergence of order 2 at least 4 m^2/sigma^2 - 2 m log(1/p) = {least:.6g} "
+        f"(m = {m}, p = {sampling.draw_probability:.3g}); truncate the number of copies and "
+        "carry its tail in δ"
+    )
+
+
+def _gaussian(orders: Array, gap: float) -> Array:
+    value: Array = 0.5 * gap * gap * orders * (1 + 8 * ROUND)
+    return value
+
+
+def _order(direction: Direction) -> Order:
+    return {
+        Direction.REMOVE: Order.REMOVE,
+        Direction.ADD: Order.ADD,
+        Direction.SYMMETRIC: Order.REPLACE,
+    }[direction]

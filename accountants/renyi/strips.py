@@ -1,0 +1,139 @@
+"""Error bounds of the trapezoid rule for Rényi moments of a pair on a line.
+
+For a function f that is analytic in |Im u| < a, with integrals of |f(. + iy)| at most N there,
+the trapezoid rule of step h errs by at most 2 N / (exp(2 pi a/h) - 1).  The constants N, and the
+tails that are cut off, are derived in docs/proofs/renyi.md; b = order - 1 throughout.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from accountants.renyi.lines import Mixture, Order
+from accountants.renyi.series import ROUND
+
+Array = NDArray[np.float64]
+
+_DIGITS = 34.0  # nats below the moment that the errors aim at
+_MANTISSA = 24
+
+
+@dataclass(frozen=True)
+class Strip:
+    """Nodes for a set of orders and the bound on what they miss.
+
+    Attributes
+    ----------
+    height : float
+        Half height a of the strip that the bound uses.
+    step : float
+        Distance h of the nodes, with few digits, so that the nodes are exact.
+    low, high : float
+        Range of the nodes.
+    edge : float
+        Slope, at least, of the log of the integrand beyond ``high``.
+    """
+
+    height: float
+    step: float
+    low: float
+    high: float
+    edge: float
+
+    @staticmethod
+    def of(mixture: Mixture, order: Order, b_low: float, b_high: float) -> Strip:
+        """A strip that suits the orders 1 + ``b_low`` … 1 + ``b_high``."""
+        least = _smallest_excess(mixture, order, b_low)
+        steep = 0.0 if order is Order.REMOVE else -b_high * mixture.log_absent
+        digits = _DIGITS + steep + math.log(8 + (8 + 4 * b_low) / least)
+        widest = math.pi / mixture.reach * (1.0 if order is Order.REMOVE else 0.5)
+        height = min(math.sqrt(2 * digits), widest)
+        step = _few_digits(2 * math.pi * height / (digits + 0.5 * height * height))
+        edge = math.sqrt(2 * (_DIGITS + steep + math.log(1 + (2 + b_low) / least)))
+        low = -edge - (mixture.reach if order is Order.REPLACE else 0.0)
+        tilt = 1.0 if order is Order.ADD else 1 + b_high
+        high = mixture.reach * tilt + edge
+        first, last = math.floor(low / step), math.ceil(high / step)
+        return Strip(height, step, first * step, last * step, edge)
+
+    @property
+    def size(self) -> int:
+        """Number of nodes."""
+        return round((self.high - self.low) / self.step) + 1
+
+    def nodes(self) -> Array:
+        """The nodes, whole multiples of the step."""
+        first = round(self.low / self.step)
+        return self.step * np.arange(first, first + self.size, dtype=np.float64)
+
+    def relative_error(
+        self, mixture: Mixture, order: Order, b: Array, log_excess: Array, log_last: Array
+    ) -> Array:
+        """Bound on (M - 1 - sum) / sum.
+
+        Parameters
+        ----------
+        b : ndarray, shape (A,)
+        log_excess : ndarray, shape (A,)
+            log of the sum for M - 1.
+        log_last : ndarray, shape (A,)
+            log of the density of P at the last node, times exp(b loss).
+        """
+        inverse = np.exp(np.clip(-log_excess, -700.0, 700.0))
+        alpha = 1 + b
+        absent, present = mixture.absent, mixture.present
+        spread = np.exp(np.minimum(-b * mixture.log_absent, 700.0))  # p_0^-b
+        below, beyond = self.low, self.high - mixture.reach
+        if order is Order.REMOVE:
+            norm = 1 + (2 + 2 * alpha) * inverse
+            left = np.minimum(b, alpha * b * present**2 / (2 * absent)) * special.ndtr(below)
+        elif order is Order.ADD:
+            norm = (spread + 1 + 2 * b) * inverse
+            curved = 0.5 * alpha * b * present**2 / absent**2 * spread
+            left = np.minimum(spread, curved) * special.ndtr(below)
+        else:
+            norm = 2 * spread * (1 + inverse) + (1 + 2 * alpha) * inverse
+            left = b * (special.ndtr(below) + special.ndtr(below + mixture.reach))
+        if order is Order.ADD:
+            right = b * special.ndtr(-beyond) * inverse
+        else:
+            raised = log_last
+            if order is Order.REPLACE:  # from the mirror image at the last node to p_0
+                far = -mixture.gap * self.high - 0.5 * mixture.gap**2
+                raised = log_last + b * present / absent * math.exp(far)
+            right = np.exp(np.minimum(raised - log_excess, 700.0)) / self.edge
+        turns = 2 * math.pi * self.height / self.step
+        aliases = 2 * norm * math.exp(0.5 * self.height**2 - turns) / -math.expm1(-turns)
+        error: Array = aliases + left * inverse + right
+        return error + rounding(mixture, order, b, self.edge)
+
+
+def rounding(mixture: Mixture, order: Order, b: Array, edge: float) -> Array:
+    """Bound on the relative error of a sum for M - 1 that floats leave.
+
+    Each exponent b L - u^2/2 is a few units off for its size, at nodes up to ``edge`` beyond the
+    tilted mean; sums of positive terms add what the adding loses.
+    """
+    c = mixture.reach
+    tilt = c * (np.ones_like(b) if order is Order.ADD else 1 + b)
+    far = tilt + edge
+    losses = 2.0 if order is Order.REPLACE else 1.0
+    units: Array = 200 + 1.5 * far**2 + losses * (1 + b) * (8 * c * far + 4 * c * c)
+    return ROUND * units
+
+
+def _smallest_excess(mixture: Mixture, order: Order, b: float) -> float:
+    """Lower bound on M - 1: b KL >= 2 b TV^2, with TV at the middle of the nearest two means."""
+    apart = mixture.gap * (2.0 if order is Order.REPLACE else 1.0)
+    variation = mixture.present * math.erf(apart / (2 * math.sqrt(2)))
+    return max(2 * b * variation * variation, 1e-280)
+
+
+def _few_digits(step: float) -> float:
+    mantissa, exponent = math.frexp(step)
+    return math.ldexp(math.floor(math.ldexp(mantissa, _MANTISSA)), exponent - _MANTISSA)
