@@ -193,10 +193,10 @@ class MixturePair:
         """Noise multiplier that sets the step of sums over outputs.
 
         Zeros of a mixture lie where two neighbouring parts balance, at distance pi/gap from
-        the real line; three parts that balance at once bring them a little nearer.
+        the real line; three parts that balance at once bring them nearer.
         """
         means = sorted({0.0, *(mean for _, mean in self.upper + self.lower)})
-        return 0.7 / max(b - a for a, b in itertools.pairwise(means))
+        return 0.2 / max(b - a for a, b in itertools.pairwise(means))
 
     def log_delta(self, epsilon: float) -> tuple[float, float]:
         """log δ(ε) of one release and its error bar, ε >= 0.

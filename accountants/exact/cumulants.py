@@ -253,9 +253,13 @@ def _log_moments(
     if pair.moves_lower:
         second = second - tilt * base * log1p_minus(at.lower)
     terms = first + second
-    size = np.abs(first) * (4 + np.abs(growth)) + 8 * (np.abs(second) + np.abs(terms))
+    # A part's exponent g u - g^2/2 is off by units of g u + g^2, which is below 6 u^2 wherever
+    # it matters: better than one factor where far parts have little weight.
+    stretch_u = 1 + np.minimum(pair.gap**2, 6 * at.u * at.u + pair.typical_gap**2)
+    size = np.abs(first) * (4 + np.abs(growth)) * stretch_u
+    size += 8 * stretch_u * (np.abs(second) + np.abs(terms))
     excess, other = float(terms[::2].sum()), float(terms[1::2].sum())
-    bar = 2 * ROUND * float(size[::2].sum()) * (1 + pair.gap**2)
+    bar = 2 * ROUND * float(size[::2].sum())
     return math.log1p(excess), math.log1p(other), bar / (1 + excess)
 
 

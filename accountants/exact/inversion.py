@@ -48,6 +48,9 @@ EXACT = Precision(1e-10, 1e-9, 1e-6)
 LOOSE = Precision(1e-7, 1e-3, 1e-2)  # for ends that are apart by more than arithmetic anyway
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
+_LARGER = ((0, 1.0), (0, 0.5), (0, 0.25))  # with the larger limit, before a convolution
+_MANY_STEPS = 64  # convolutions of more steps take longer than a large contour sum
+_SHARP = 2e-10  # relative width of ε
 _QUICK_WORK = 2_000_000
 _CONVOLVED_STEP = 2e-12  # error that the convolution is expected to have a step
 
@@ -77,6 +80,8 @@ def delta_value(composition: Composition, epsilon: float, precision: Precision =
     try:
         table, guess = table_for_epsilon(composition, epsilon)
         _contour_delta(composition, table, epsilon, guess, _QUICK, _QUICK_WORK, found)
+        if found.error > precision.good and composition.steps > _MANY_STEPS:
+            _contour_delta(composition, table, epsilon, guess, _LARGER, WORK_LIMIT, found)
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
@@ -119,10 +124,13 @@ def epsilon_bracket(
     try:
         table, guess = table_for_delta(composition, log_delta)
         _contour_epsilon(composition, table, guess, log_delta, _QUICK, _QUICK_WORK, found)
+        if not found.settled and found.error > precision.good and composition.steps > _MANY_STEPS:
+            _contour_epsilon(composition, table, guess, log_delta, _LARGER, WORK_LIMIT, found)
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
-    if found.error > max(precision.good, _CONVOLVED_STEP * composition.steps):
+    enough = max(precision.good, _CONVOLVED_STEP * composition.steps)
+    if found.error > enough and not found.settled:
         try:
             bracket, error_bar = convolution.epsilon_bracket(composition, log_delta, guess)
             found.offer(bracket, error_bar)
@@ -160,12 +168,20 @@ class _Best:
     precision: Precision
     bracket: Bracket | None = None
     error: float = math.inf
+    sharp: bool = False  # an ε this narrow needs no better δ
     reasons: list[str] = field(default_factory=list)
 
     def offer(self, bracket: Bracket, error: float) -> None:
         """Keep ``bracket`` if its relative error of δ is the smallest so far."""
         if error < self.error:
             self.bracket, self.error = bracket, error
+
+    @property
+    def settled(self) -> bool:
+        """Whether no further contour is worth its time."""
+        return self.error <= self.precision.aimed or (
+            self.sharp and self.error <= 0.01 * self.precision.stated
+        )
 
     def accept(self, what: str) -> Bracket:
         """The answer, or a refusal that says why."""
@@ -212,10 +228,10 @@ def _contour_delta(
             value = contour.evaluate(epsilon)
             found.offer(Bracket(value.log_lower, value.log_upper), value.relative_error)
             better = _better_target(target, value)
-            if found.error <= found.precision.aimed or abs(better - target) < 2.0:
+            if found.settled or abs(better - target) < 2.0:
                 break
             target = better
-        if found.error <= found.precision.aimed:
+        if found.settled:
             return
 
 
@@ -256,13 +272,14 @@ def _contour_epsilon(
                     ends = _verified_ends(contour, epsilon, value, log_delta)
                     if ends is not None:
                         found.offer(ends, value.relative_error)
+                        found.sharp = ends.width <= _SHARP * abs(epsilon)
                 # Where ε moved far the images must be bounded anew on a contour of its own.
                 if (
-                    found.error <= found.precision.aimed
+                    found.settled
                     or abs(epsilon - start) * contour.tilt < 2.0
                 ):
                     break
-        if found.error <= found.precision.aimed:
+        if found.settled:
             return
 
 
