@@ -31,15 +31,16 @@ _GRIDS = (
 )  # node distance in units of the scale of a step
 _WIDER = ((0.4, 1.02), (0.55, 1.0), (0.8, 1.0))  # tried where none of these runs well
 _CLEAN = 1e-9  # extra mass of a run as good as none
-_HOPELESS = 3.0  # extra mass at which a run is given up
+_HOPELESS = 1.0  # extra mass at which a run is given up
 _AMPLIFIED = 1.05  # growth of a wave on the nodes in one step beyond which no run is tried
 _FEW = 50  # steps for which that does not matter
 _MAX_NODES = 60_000
-_WORK = 3.6e10  # of one run on a fine grid, in units of a third of a nanosecond
+_WORK = (3e9, 1.8e6)  # of a run on a fine grid, 1/3 ns: at least, and for each step
 _MOST_WORK = 1e11  # of one run on a coarse grid
 _COARSE = 0.4
 _CUT = 1e-6  # share of delta that the ends of tables may cost
-_ROUNDING = 0.02  # share of delta that rounding may cost
+_TAIL = 1e-4  # share of delta that copies beyond those counted may cost
+_ROUNDING = 0.5  # share of delta that rounding may cost
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,7 @@ def _plans(counts: Mapping[Release, int], delta: float) -> list[_Plan]:
             continue
         if release.reveals_everything:
             raise AccuracyError("a release without noise: nothing for the tight engine")
-        steps.append((step_of(release, 0.01 * delta * _ROUNDING / total), count))
+        steps.append((step_of(release, _TAIL * delta / total), count))
     folded = [(step, count) for step, count in steps if not step.single]
     if not folded:
         raise AccuracyError("every release has a single dominating pair: nothing to tighten")
@@ -242,7 +243,7 @@ def _run(
     if plan.count > _FEW and main.amplification() > _AMPLIFIED:
         raise AccuracyError("the grid is too fine for a stable recursion")
     work = plan.count * main.work(size) + sum(c for _, c in plan.pairs) * 100.0 * size
-    if work > (_WORK if grid < _COARSE else _MOST_WORK):
+    if work > (max(_WORK[0], _WORK[1] * total) if grid < _COARSE else _MOST_WORK):
         raise AccuracyError("the recursion would take too long")
     fold = Fold(main, h, size)
     for _ in range(plan.count - 1):

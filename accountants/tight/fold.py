@@ -140,18 +140,18 @@ class Fold:
             lift = kernel.correction(np.concatenate([[self.centre], symmetric]))
             fresh[: kernel.rows] += _second(lift, self.h)
         # What leaves the grid, and what the caps leave over at infinity.
-        beyond = float(self.masses[size - reach :][::-1] @ self._tail)
+        beyond = float(np.sum(self.masses[size - reach :][::-1] * self._tail))
         mass = self._mass()
         self.infinite += beyond + kernel.lost * mass
         one = mass + 1e-300
-        two = math.sqrt(float(self.masses @ self.masses) * 2 + self.centre**2)
+        two = math.sqrt(2 * float(np.sum(np.square(self.masses))) + self.centre**2)
         self.rounding += self._noise[0] * two + self._noise[1] * one
         self.rounding += (kernel.slack + 8 * _UNIT) * one
         self.masses = fresh
         self._settle()
 
     def _mass(self) -> float:
-        return self.centre + float(self._weight @ self.masses)
+        return self.centre + float(np.sum(self._weight * self.masses))
 
     def _settle(self) -> None:
         """Unimodal majorant; then the mass at 0 is what is left."""
@@ -159,7 +159,7 @@ class Fold:
         highest = np.maximum.accumulate(np.append(symmetric, 0.0)[::-1])[::-1][:-1]
         raised = highest > symmetric
         self.masses = np.where(raised, highest * self._half_back, self.masses)
-        left = 1.0 - self.infinite - float(self._weight @ self.masses)
+        left = 1.0 - self.infinite - float(np.sum(self._weight * self.masses))
         self.centre = max(left, float(highest[0]))
         self.extra += self.centre - left
 

@@ -21,7 +21,7 @@ from scipy import fft
 
 Array = NDArray[np.float64]
 
-_SATURATED = 1e-5  # share of the caps beyond which the correction is not kept
+_SATURATED = 3e-4  # share of the caps beyond which the correction is not kept
 _BLOCKS = 8  # the correction is triangular: stored in this many bands of rows
 _UNIT = 2.0**-53
 
@@ -64,7 +64,8 @@ class Kernel:
         """Correction of the increment at l = 0 … rows - 1."""
         result = np.empty(self.rows)
         for row, column, entries in self.bands:
-            part = entries @ symmetric[column : column + entries.shape[1]]
+            # einsum rather than BLAS: the answer must not depend on the number of threads.
+            part = np.einsum("ij,j->i", entries, symmetric[column : column + entries.shape[1]])
             result[row : row + len(entries)] = part
         return result
 
@@ -79,7 +80,8 @@ class Kernel:
 
     def work(self, size: int) -> float:
         """Multiply-adds of one step on ``size`` nodes, roughly."""
-        return 100.0 * (size + self.up.size) + sum(entries.size for _, _, entries in self.bands)
+        matrix = sum(entries.size for _, _, entries in self.bands)
+        return 100.0 * (size + self.up.size) + 1.5 * matrix
 
 
 def symmetric(caps: Array, h: float) -> Kernel:
@@ -117,7 +119,7 @@ def build(caps: Array, budget: float, h: float) -> Kernel:
     """
     j = np.arange(caps.size)
     tilted = caps * np.exp(-0.5 * h * j)
-    total = np.cumsum(tilted)
+    total = np.cumsum(tilted, dtype=np.longdouble).astype(np.float64)
     far = int(np.searchsorted(total, (1 - _SATURATED) * total[-1])) + 1
     far = min(far, caps.size - 1)
     everything = float(total[-1]) + float(tilted[-1]) / math.expm1(0.5 * h)
@@ -125,23 +127,31 @@ def build(caps: Array, budget: float, h: float) -> Kernel:
     # Down caps of nodes 1, 2, … as long as the budget lasts, the next one in part.
     left = budget - float(total[far])
     paid = np.minimum(total - caps[0], left)
-    lower = np.diff(paid) * np.exp(0.5 * h * j[1:])
-    depth = int(np.searchsorted(paid, left)) if paid[-1] >= left else caps.size - 1
-    lower = np.concatenate([[caps[0]], lower[:depth], [0.0, 0.0]])
-    up = _masses(np.append(caps, caps[-1]), h)
-    up = np.maximum(up, 0.0)
+    depth = int(np.searchsorted(total - caps[0], left))  # first node not paid in full
+    if depth < caps.size:
+        part = max(left - float(paid[depth - 1]), 0.0) * math.exp(0.5 * h * depth)
+        lower = np.concatenate([caps[:depth], [part, 0.0, 0.0]])
+        lost = float(caps[-1])
+    else:
+        # The budget outlasts the table: the last cap stands for all nodes below it as well.
+        lower = np.concatenate([caps, [0.0, 0.0]])
+        lost = 2 * float(caps[-1])
+    up = np.maximum(_masses(np.append(caps, caps[-1]), h), 0.0)
     mirrored = _masses(lower, h)
-    k = np.arange(1, mirrored.size + 1)
-    down = mirrored * np.exp(-h * k)
+    down = mirrored * np.exp(-h * np.arange(1, mirrored.size + 1))
     stay = 1.0 - float(caps[-1]) - math.fsum(up) - math.fsum(down)
-    # Where the budget outlasts the table, the last cap stands for all nodes below it as well.
-    lost = float(caps[-1]) * (1 if depth < caps.size - 1 else 2)
     bands, rows = _correction(total, paid, budget, h, far, float(caps[0]))
-    return Kernel(up, down, stay, lost, bands, rows, budget, _slack(caps, h))
+    slack = _slack(caps, h) + _UNIT * budget * (4 * rows + 8 / h + 8)
+    slack += 8 * _UNIT * depth * float(caps[0]) / h if depth < caps.size else 0.0
+    slack += 2 * caps.size * float(np.finfo(np.longdouble).eps) * budget
+    return Kernel(up, down, stay, lost, bands, rows, budget, slack)
 
 
 def _slack(caps: Array, h: float) -> float:
-    """Differences of caps are divided by h: each is known to a few units of rounding."""
+    """Rounding of masses, summed: each slope of the caps is known to a few units.
+
+    The slopes add up to F_0/h.  For the same reason the correction, at most S, costs S/h.
+    """
     return 64 * _UNIT * (float(caps[0]) / h + 1)
 
 
