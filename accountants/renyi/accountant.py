@@ -21,9 +21,6 @@ from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
 
 Array = NDArray[np.float64]
 
-_APART = 1 + 1e-12
-"""Keeps ``get_delta(get_epsilon(δ))`` at most δ, whose search need not meet the same order."""
-
 
 class RenyiAccountant(PrivacyAccountant):
     """Upper bounds on (ε, δ) from Rényi divergences, with the best order among all real ones.
@@ -179,7 +176,7 @@ class RenyiAccountant(PrivacyAccountant):
             )
 
         epsilon, order = _least(map(solve, self._compositions(log_delta)))
-        return epsilon * _APART, order
+        return epsilon * conversion.APART, order
 
     def log_delta(self, target_epsilon: float) -> float:
         """Natural logarithm of ``get_delta``, for δ below the range of floats."""
@@ -251,7 +248,10 @@ class RenyiAccountant(PrivacyAccountant):
         ValueError
             As ``rdp``.
         """
-        return 1.0 if self._non_private else above(-math.expm1(self._given().log_kept))
+        if self._non_private:
+            return 1.0
+        log_kept = self._given().log_kept
+        return above(-math.expm1(log_kept)) if log_kept else 0.0
 
     def _given(self) -> Composition:
         if self._largest_copies is None:

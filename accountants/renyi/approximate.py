@@ -160,7 +160,8 @@ class ApproximateRenyi:
             if rest <= 0:
                 return math.inf
             orders, divergences = np.array(self.orders), np.array(self.divergences)
-            return float(conversion.epsilons(orders, divergences, math.log(rest)).min())
+            found = conversion.epsilons(orders, divergences, math.log(rest))
+            return float(found.min()) * conversion.APART
         return self._smoothed_epsilon(delta)
 
     def _smoothed_epsilon(self, delta: float) -> float:

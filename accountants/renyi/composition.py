@@ -61,13 +61,11 @@ class Composition:
     def log_rest(self, log_delta: float) -> float:
         """log of the δ that is left for the conditional curve: (δ - lost)/(1 - lost)."""
         kept = self.log_kept
-        lost = -math.expm1(kept) if kept > -math.inf else 1.0
-        rest = math.exp(log_delta) - lost * (1 + 4 * ROUND) if lost else math.exp(log_delta)
-        if rest <= 0:
-            return log_delta if lost == 0 else -math.inf
-        if lost == 0:
+        if kept == 0:
             return log_delta
-        return math.log(rest) - 2 * ROUND * (1 + abs(log_delta))
+        lost = -math.expm1(kept)
+        rest = math.exp(log_delta) * (1 - 2 * ROUND * (1 + abs(log_delta))) - lost * (1 + 4 * ROUND)
+        return math.log(rest) - kept - 4 * ROUND if rest > 0 else -math.inf
 
     def log_total(self, log_delta: float) -> float:
         """log of lost + (1 - lost) δ, where the conditional curve gives δ."""

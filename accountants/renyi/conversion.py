@@ -25,8 +25,12 @@ Curve = Callable[[Array], Array]
 
 _FIRST = 10.0 ** np.linspace(-3.0, 5.0, 33)  # order - 1
 _SMALLEST, _LARGEST = 1e-9, 1e9
-_ROUNDS = 4
+_ROUNDS = 3
+_PARABOLAS = 2
 _WITHIN = 9
+
+APART = 1 + 1e-12
+"""Factor on an ε found by a search: a search for δ at it then finds no more than the δ."""
 
 
 def log_variation(divergence: Array) -> Array:
@@ -113,11 +117,24 @@ def best_order(curve: Curve, value: Callable[[Array, Array], Array]) -> tuple[fl
     low_end, high_end = b[max(best - 1, 0)], b[min(best + 1, b.size - 1)]
     for _ in range(_ROUNDS):
         if not math.isfinite(answer) or answer == 0:
-            break
+            return answer, order
         b = np.geomspace(low_end, high_end, _WITHIN + 2)
         found = evaluate(b)
         best = int(np.argmin(found))
         if found[best] < answer:
             answer, order = float(found[best]), 1 + float(b[best])
-        low_end, high_end = b[max(best - 1, 0)], b[min(best + 1, b.size - 1)]
+        low, high = max(best - 1, 0), min(best + 1, b.size - 1)
+        low_end, high_end = b[low], b[high]
+    x, y = np.log(b[low : high + 1]), found[low : high + 1]
+    for _ in range(_PARABOLAS):
+        left, right = (y[0] - y[1], y[-1] - y[1]) if y.size == 3 else (0.0, 0.0)
+        if not left + right > 0:
+            break
+        width = x[1] - x[0]
+        vertex = x[1] + 0.5 * width * (left - right) / (left + right)
+        x = vertex + 0.02 * width * np.array([-1.0, 0.0, 1.0])
+        y = evaluate(np.exp(x))
+        best = int(np.argmin(y))
+        if y[best] < answer:
+            answer, order = float(y[best]), 1 + math.exp(float(x[best]))
     return answer, order

@@ -73,7 +73,7 @@ class Mixture:
         k = np.arange(1, len(self.probabilities), dtype=np.float64)[:, None]
         p = np.array(self.probabilities[1:])
         y = (k * self.gap) * u - 0.5 * np.square(k * self.gap)
-        if y[:, -1].max() < _FAR:
+        if y.max() < _FAR:
             w = np.expm1(y[0]) * p[0] if p.size == 1 else p @ np.expm1(y)
             return w, np.log1p(w)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -88,14 +88,16 @@ class Mixture:
         r is the density ratio; E is over N(0, 1).  ||r|| <= sum p_k ||r_k|| in L^(1+b), where
         ||r_k|| = exp(b (k gap)^2/2); each single term is a lower bound.
         """
-        k = np.arange(len(self.probabilities), dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            log_p = np.log(np.array(self.probabilities))
-        terms = log_p + 0.5 * b[:, None] * np.square(k * self.gap)
-        top = terms.max(axis=1)
-        with np.errstate(under="ignore"):
-            more = np.log(np.exp(terms - top[:, None]).sum(axis=1))
-        return (1 + b) * (top + more), (1 + b) * more
+        k = np.arange(1, len(self.probabilities), dtype=np.float64)
+        p = np.array(self.probabilities[1:])
+        growth = 0.5 * b[:, None] * np.square(k * self.gap)
+        with np.errstate(divide="ignore", under="ignore", over="ignore", invalid="ignore"):
+            terms = growth + np.log(p)
+            far = np.logaddexp(self.log_absent, special.logsumexp(terms, axis=1))
+            near = np.log1p(np.expm1(growth) @ p)
+        log_norm = np.where(growth[:, -1] < _FAR, near, far)
+        top = np.maximum(terms.max(axis=1), self.log_absent)
+        return (1 + b) * log_norm, (1 + b) * (log_norm - top)
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import math
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import special
 
 from accountants.renyi.lines import Mixture, Nodes, Order, line_nodes
 from accountants.renyi.series import ROUND
@@ -28,7 +29,8 @@ _MAX_CELLS = 4_000_000
 _RATIO = 8.0  # spread of order - 1 within a block
 _NEAR = 0.5  # |bL| up to which a series is summed
 _OVERFLOW = 600.0
-_POWERS = range(2, 17)
+_POWERS = np.arange(2, 17)
+_FACTORIALS = special.factorial(_POWERS)
 
 
 def divergences(mixture: Mixture, order: Order, orders: Array) -> Array:
@@ -150,12 +152,8 @@ def _block(nodes: Nodes, b: Array, end: int) -> Array:
 
 def _series(x: Array, mass: Array, scale: Array) -> Array:
     """Sum of mass * (exp(t x) - 1 - t x) for each t of ``scale``, |x| <= 1/2, 0 < t <= 1."""
-    total = np.zeros_like(scale)
-    term = mass * x
-    moments = []
-    for power in _POWERS:
-        term = term * x
-        moments.append(float(term.sum()) / math.factorial(power))
-    for moment in reversed(moments):
-        total = total * scale + moment
-    return total * scale * scale
+    powers = np.cumprod(np.broadcast_to(x, (_POWERS.size + 1, x.size)), axis=0)
+    moments = powers[1:] @ mass / _FACTORIALS
+    scales = np.cumprod(np.broadcast_to(scale, (_POWERS.size + 1, scale.size)), axis=0)
+    total: Array = moments @ scales[1:]
+    return total

@@ -84,6 +84,12 @@ class Strip:
         log_last : ndarray, shape (A,)
             log of the density of P at the last node, times exp(b loss).
         """
+        with np.errstate(over="ignore", invalid="ignore"):  # an infinite bound is one
+            return self._relative_error(mixture, order, b, log_excess, log_last)
+
+    def _relative_error(
+        self, mixture: Mixture, order: Order, b: Array, log_excess: Array, log_last: Array
+    ) -> Array:
         inverse = np.exp(np.clip(-log_excess, -700.0, 700.0))
         alpha = 1 + b
         absent, present = mixture.absent, mixture.present
