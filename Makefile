@@ -4,6 +4,11 @@
 VENV := .venv
 PYTHON ?=
 EXTRAS := dev,data,certify
+# The packages of `make integrations`, in an environment of their own. Any torch will do; a build
+# without CUDA is smaller: TORCH="torch --index-url …".
+INTEGRATIONS := .venv-integrations
+TORCH ?= torch==2.13.0
+FIRST :=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MAKING := $(VENV).making
@@ -16,7 +21,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint bench slow format clean
+.PHONY: help demo test lint bench slow integrations run-integrations format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -25,6 +30,7 @@ help:
 	@echo "make lint    the checks of make test without the tests"
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
+	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
 	@echo "make format  rewrite the sources in the project's layout"
 	@echo "make clean   remove the environment and what the tools left"
 
@@ -45,6 +51,7 @@ $(READY): pyproject.toml
 	  rm -rf "$(VENV)"; \
 	  "$$python" -m venv "$(VENV)"; \
 	fi
+	$(if $(FIRST),$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check $(FIRST))
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	@rm -f "$(MAKING)"
 	@touch $@
@@ -64,6 +71,12 @@ test: lint
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
+integrations:
+	$(MAKE) VENV=$(INTEGRATIONS) EXTRAS=dev,integrations FIRST="$(TORCH)" run-integrations
+
+run-integrations: $(READY)
+	$(BIN)/python -m tests.integrations
+
 # `python -m benchmarks` exits 3 when a bar is missed. make prints that 3 ("Error 3") but, as for
 # every failed recipe, itself exits 2: call the module where the code is wanted.
 bench: $(READY)
@@ -74,5 +87,5 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(MAKING) build dist demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(MAKING) $(INTEGRATIONS) $(INTEGRATIONS).making build dist demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
     from accountants import NeighboringRelation
+    from accountants.sampling import Sampling
 
 SAMPLINGS = ("poisson", "without-replacement", "with-replacement", "shuffled-epochs")
 RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
@@ -85,25 +86,54 @@ def resolve_delta(delta: float | None, dataset_size: int) -> Input:
 
 
 def resolve_steps(
-    *, dataset_size: int, batch_size: int, epochs: int | None, steps: int | None
+    *,
+    dataset_size: int,
+    batch_size: int,
+    epochs: int | None,
+    steps: int | None,
+    sampling: str = "poisson",
 ) -> int:
-    """The number of steps: as given, or floor(n/b) * epochs. Exactly one of the two is wanted."""
+    """The number of steps: as given, or floor(n/b) * epochs. Exactly one of the two is wanted.
+
+    Shuffled epochs have ceil(n/b) batches each, and only whole epochs are covered.
+    """
     if (epochs is None) == (steps is None):
         both = "both were given" if epochs is not None else "neither was given"
         raise ValueError(f"exactly one of --epochs and --steps is wanted: {both}")
+    shuffled = sampling == "shuffled-epochs"
+    batches = -(-dataset_size // batch_size) if shuffled else dataset_size // batch_size
     if steps is not None:
-        return positive_integer("steps", steps)
+        positive_integer("steps", steps)
+        if shuffled and steps % batches:
+            raise ValueError(
+                f"--steps {steps}: must be a multiple of the {batches} batches of an epoch with "
+                "--sampling shuffled-epochs, where only whole epochs are covered"
+            )
+        return steps
     assert epochs is not None
     if epochs < 1:
         raise ValueError(f"--epochs {epochs}: gives no steps; must be an integer of at least 1")
     positive_integer("epochs", epochs)
-    return positive_integer("steps", (dataset_size // batch_size) * epochs)
+    return positive_integer("steps", batches * epochs)
 
 
-def _one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+def one_of(name: str, value: str, known: tuple[str, ...]) -> str:
+    """`value`, when it is one of the known names."""
     if value not in known:
         raise ValueError(f"{option(name)} {value!r}: must be one of {', '.join(known)}")
     return value
+
+
+def default_relation(sampling: str) -> str:
+    """The relation that a sampling is usually accounted under: its own, not a conversion."""
+    return "add-or-remove-one" if sampling == "poisson" else "replace-one"
+
+
+def relation_of(name: str) -> "NeighboringRelation":
+    """The relation as the accountants name it."""
+    from accountants import NeighboringRelation
+
+    return NeighboringRelation[name.replace("-", "_").upper()]
 
 
 @dataclass(frozen=True)
@@ -123,36 +153,68 @@ class RunInputs:
         """Chance of each record to be in the batch of each step."""
         return self.batch_size / self.dataset_size
 
+    def description(self) -> "Sampling":
+        """How batches are drawn, as the accountants describe it."""
+        return describe_sampling(self.sampling, self.dataset_size, self.batch_size)
+
     def event(self, noise_multiplier: float) -> "DpEvent":
         """The run as an event tree for any accountant."""
         from accountants.events import dp_sgd_event
-        from accountants.sampling import Poisson
 
         return dp_sgd_event(
-            sampling=Poisson(self.sampling_probability),
-            noise_multiplier=noise_multiplier,
-            steps=self.steps,
+            sampling=self.description(), noise_multiplier=noise_multiplier, steps=self.steps
         )
 
     def neighboring_relation(self) -> "NeighboringRelation":
         """The relation as the accountants name it."""
-        from accountants import NeighboringRelation
-
-        return NeighboringRelation[self.relation.replace("-", "_").upper()]
+        return relation_of(self.relation)
 
     def inputs(self) -> dict[str, Input]:
         """The resolved inputs for the output envelope."""
-        resolved = {
-            "dataset_size": Input(self.dataset_size),
-            "batch_size": Input(self.batch_size),
-            "sampling_probability": Input(self.sampling_probability, default=True),
-        }
+        resolved = size_inputs(self.sampling, self.dataset_size, self.batch_size)
         if self.epochs is not None:
             resolved["epochs"] = Input(self.epochs)
         resolved["steps"] = Input(self.steps, default=self.epochs is not None)
         resolved["sampling"] = Input(self.sampling)
         resolved["relation"] = Input(self.relation, default=self.relation_is_default)
         return resolved
+
+
+def describe_sampling(sampling: str, dataset_size: int, batch_size: int) -> "Sampling":
+    """The description of the accountants for a `--sampling` and its sizes."""
+    from accountants import sampling as schemes
+
+    if sampling == "poisson":
+        return schemes.Poisson(batch_size / dataset_size)
+    if sampling == "without-replacement":
+        return schemes.WithoutReplacement(dataset_size, batch_size)
+    if sampling == "with-replacement":
+        return schemes.WithReplacement(dataset_size, batch_size)
+    return schemes.ShuffledEpochs(dataset_size, batch_size)
+
+
+def size_inputs(sampling: str, dataset_size: int, batch_size: int) -> dict[str, Input]:
+    """The sizes, and the chance that the accounting rests on, as inputs of the envelope."""
+    fixed = None if sampling == "poisson" else "records in every batch"
+    inputs = {
+        "dataset_size": Input(dataset_size),
+        "batch_size": Input(batch_size, unit=fixed),
+    }
+    if sampling == "with-replacement":
+        inputs["draw_probability"] = Input(1 / dataset_size, default=True)
+    elif sampling != "shuffled-epochs":
+        inputs["sampling_probability"] = Input(batch_size / dataset_size, default=True)
+    return inputs
+
+
+def check_sizes(sampling: str, dataset_size: int, batch_size: int) -> None:
+    """Refuse sizes that no batches can have."""
+    positive_integer("dataset_size", dataset_size)
+    positive_integer("batch_size", batch_size)
+    if batch_size > dataset_size and sampling != "with-replacement":
+        raise ValueError(
+            f"--batch-size {batch_size}: must be at most --dataset-size {dataset_size}"
+        )
 
 
 def resolve_run(
@@ -163,39 +225,44 @@ def resolve_run(
     steps: int | None,
     sampling: str,
     relation: str | None,
+    supported: tuple[str, ...] = ("poisson",),
 ) -> RunInputs:
     """Check the inputs of a run and fill in its defaults.
+
+    Parameters
+    ----------
+    supported
+        Samplings that the command can do; the optimizers here draw Poisson batches only.
 
     Raises
     ------
     ValueError
         For a value outside its domain; unknown names list the known ones.
     dp2theory.cli._exit.CommandError
-        With the exit code 5 for a sampling that no accountant here covers yet.
+        With the exit code 5 for a sampling that the command does not cover.
     """
-    positive_integer("dataset_size", dataset_size)
-    positive_integer("batch_size", batch_size)
-    if batch_size > dataset_size:
-        raise ValueError(
-            f"--batch-size {batch_size}: must be at most --dataset-size {dataset_size}"
-        )
-    resolved_steps = resolve_steps(
-        dataset_size=dataset_size, batch_size=batch_size, epochs=epochs, steps=steps
-    )
     if relation is not None:
-        _one_of("relation", relation, RELATIONS)
-    if _one_of("sampling", sampling, SAMPLINGS) != "poisson":
+        one_of("relation", relation, RELATIONS)
+    if one_of("sampling", sampling, SAMPLINGS) not in supported:
         fail(
-            f"--sampling {sampling}: not supported yet: the exact accountant covers independent "
-            "(poisson) sampling only, and its answer for another sampling would be no guarantee",
+            f"--sampling {sampling}: not supported: this command's batches are drawn by "
+            "independent (poisson) sampling, and an account of another sampling would be no "
+            "guarantee for them; `dp2theory account` and `calibrate` cover all samplings",
             ExitCode.UNSUPPORTED,
         )
+    check_sizes(sampling, dataset_size, batch_size)
     return RunInputs(
         dataset_size=dataset_size,
         batch_size=batch_size,
-        steps=resolved_steps,
+        steps=resolve_steps(
+            dataset_size=dataset_size,
+            batch_size=batch_size,
+            epochs=epochs,
+            steps=steps,
+            sampling=sampling,
+        ),
         epochs=epochs,
         sampling=sampling,
-        relation=relation or "add-or-remove-one",
+        relation=relation or default_relation(sampling),
         relation_is_default=relation is None,
     )

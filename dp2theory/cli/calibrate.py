@@ -1,96 +1,101 @@
-"""`dp2theory calibrate`: the noise multiplier that meets a privacy budget."""
+"""`dp2theory calibrate`: the noise multiplier, steps or batch size that meets a privacy budget."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from dp2theory.cli._inputs import option, positive, resolve_delta, resolve_run
+from dp2theory.cli import _options
+from dp2theory.cli._answers import TIGHTNESS
+from dp2theory.cli._inputs import (
+    RELATIONS,
+    SAMPLINGS,
+    one_of,
+    option,
+    positive,
+    positive_integer,
+    resolve_delta,
+)
 from dp2theory.cli._output import Input, describe_inputs, emit
 from dp2theory.cli._progress import waiting
-
-TARGETS = ("noise-multiplier", "steps", "batch-size")
-
-
-def _check_target(target: str) -> None:
-    if target not in TARGETS:
-        raise ValueError(f"--for {target!r}: must be one of {', '.join(TARGETS)}")
-    if target != "noise-multiplier":
-        raise ValueError(
-            f"--for {target}: not available yet: only the noise multiplier is solved for; "
-            "try values of the other inputs with `dp2theory account`"
-        )
+from dp2theory.cli._solve import NAMES, TARGETS, Solution, Wanted, solve
 
 
 def calibrate(
     target: Annotated[
-        str, typer.Option("--for", help="What to solve for: noise-multiplier.", show_default=False)
-    ],
-    epsilon: Annotated[float, typer.Option(help="The budget: ε at most this.")],
-    dataset_size: Annotated[int, typer.Option(help="Number of records n.")],
-    batch_size: Annotated[int, typer.Option(help="Expected batch size b.")],
-    delta: Annotated[float | None, typer.Option(help="The budget's δ. [default: n^-1.1]")] = None,
-    epochs: Annotated[
-        int | None, typer.Option(help="Passes over the data: floor(n/b) steps each.")
-    ] = None,
-    steps: Annotated[int | None, typer.Option(help="Number of steps, instead of epochs.")] = None,
-    noise_multiplier: Annotated[float | None, typer.Option(hidden=True)] = None,
-    sampling: Annotated[
         str,
-        typer.Option(help="poisson, without-replacement, with-replacement or shuffled-epochs."),
-    ] = "poisson",
-    relation: Annotated[
-        str | None,
         typer.Option(
-            help="add-or-remove-one, replace-one or replace-special."
-            " [default: add-or-remove-one for poisson]"
+            "--for",
+            help="What to solve for: noise-multiplier, steps or batch-size.",
+            show_default=False,
         ),
+    ],
+    epsilon: Annotated[float, typer.Option(help="The budget: ε at most this.", show_default=False)],
+    dataset_size: Annotated[int, typer.Option(help="Number of records n.", show_default=False)],
+    batch_size: _options.BatchSize = None,
+    delta: Annotated[
+        float | None, typer.Option(help="The budget's δ. [default: n^-1.1]", show_default=False)
     ] = None,
-    json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,
+    epochs: _options.Epochs = None,
+    steps: _options.Steps = None,
+    noise_multiplier: _options.NoiseMultiplier = None,
+    sampling: _options.Sampling = "poisson",
+    relation: _options.Relation = None,
+    tightness: _options.Tightness = "tight",
+    json: _options.AsJson = False,
+    quiet: _options.Quiet = False,
 ) -> None:
-    """The smallest noise multiplier whose ε is within the budget, from the private side.
+    """The value whose run spends a privacy budget and never exceeds it.
 
-    Accounting the printed value again gives an ε in (budget * (1 - 1e-9), budget].
+    For the noise multiplier: the smallest; accounting the printed value again gives an ε in
+    (budget * (1 - 1e-9), budget]. For steps and batch size: the largest whole number within the
+    budget; the next one is computed too, and exceeds it.
     """
-    _check_target(target)
-    if noise_multiplier is not None:
-        raise ValueError(f"{option('noise_multiplier')}: is what is solved for; leave it out")
+    one_of("for", target, TARGETS)
+    one_of("tightness", tightness, TIGHTNESS)
+    one_of("sampling", sampling, SAMPLINGS)
+    if relation is not None:
+        one_of("relation", relation, RELATIONS)
+    given = {
+        "noise_multiplier": noise_multiplier,
+        "batch_size": batch_size,
+        "steps": steps,
+        "epochs": epochs,
+    }
+    solved = target.replace("-", "_")
+    for name in (solved, "epochs") if solved == "steps" else (solved,):
+        if given[name] is not None:
+            raise ValueError(f"{option(name)}: is what is solved for; leave it out")
+    for name in ("noise_multiplier", "batch_size"):
+        if name != solved and given[name] is None:
+            raise ValueError(f"{option(name)} is wanted with --for {target}: it is missing")
     positive("epsilon", epsilon)
-    run = resolve_run(
+    positive_integer("dataset_size", dataset_size)
+    wanted = Wanted(
+        target=target,
+        epsilon=epsilon,
+        delta=resolve_delta(delta, dataset_size),
         dataset_size=dataset_size,
         batch_size=batch_size,
         epochs=epochs,
         steps=steps,
+        noise_multiplier=noise_multiplier,
         sampling=sampling,
         relation=relation,
+        tightness=tightness,
     )
-    resolved_delta = resolve_delta(delta, dataset_size)
-
-    from accountants import calibrate_noise_multiplier
-
-    with waiting("calibrating the noise", quiet=quiet):
-        calibration = calibrate_noise_multiplier(
-            run.event,
-            target_epsilon=epsilon,
-            target_delta=resolved_delta.value,
-            neighboring_relation=run.neighboring_relation(),
-        )
-    inputs = {"for": Input(target), "epsilon": Input(epsilon), "delta": resolved_delta}
-    inputs |= run.inputs()
-    result = {
-        "noise_multiplier": calibration.noise_multiplier,
-        "epsilon": calibration.epsilon,
-        "steps": run.steps,
-    }
+    wanted.check()
+    with waiting(f"calibrating the {NAMES[target]}", quiet=quiet):
+        found: Solution = solve(wanted)
+    inputs: dict[str, Any] = {"for": Input(target), "epsilon": Input(epsilon)}
+    inputs |= {"delta": wanted.delta} | found.inputs
+    inputs["tightness"] = Input(tightness, default=tightness == "tight")
 
     def human() -> None:
         # repr: the shortest text that reads back as the same double, so nothing is lost.
         if quiet:
-            print(repr(calibration.noise_multiplier))
+            print(repr(found.value))
             return
-        print(f"noise multiplier = {calibration.noise_multiplier!r}")
-        print(f"epsilon <= {calibration.epsilon.upper!r}")
-        print(f"epsilon >= {calibration.epsilon.lower!r}")
+        print(found.text(NAMES[target], epsilon))
         print(f"inputs:\n{describe_inputs(inputs)}")
 
-    emit("calibrate", inputs, result, json=json, human=human)
+    emit("calibrate", inputs, found.result(solved), json=json, human=human)

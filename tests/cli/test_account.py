@@ -128,8 +128,3 @@ def test_bad_input_is_one_line_and_exit_2(cli, arguments, words):
 )
 def test_incomplete_input_is_one_line_and_exit_2(cli, arguments, words):
     cli("account", arguments).refused(2, *words)
-
-
-@pytest.mark.parametrize("sampling", ["without-replacement", "with-replacement", "shuffled-epochs"])
-def test_other_samplings_are_refused_with_the_reason(cli, sampling):
-    cli("account --json", RUN, f"--sampling {sampling}").refused(5, sampling, "not supported")

@@ -28,22 +28,35 @@ def test_schema_is_valid_and_names_its_command(command):
     assert properties["schema"] == {"const": f"dp2theory/{command}/1"}
 
 
-INPUTS = (
-    "dataset_size",
-    "batch_size",
-    "sampling_probability",
-    "steps",
-    "sampling",
-    "relation",
-    "noise_multiplier",
-)
 ENTRY = {"value": 1, "unit": "1", "default": False}
+BRACKET = {"lower": 1.0, "upper": "inf"}
 GOOD = {
     "schema": "dp2theory/account/1",
     "version": "0.1.0",
     "command": "account",
-    "inputs": dict.fromkeys(INPUTS, ENTRY),
-    "result": {"epsilon": {"lower": 1.0, "upper": "inf"}, "steps": 3},
+    "inputs": dict.fromkeys(("relation", "accountant", "tightness", "steps"), ENTRY),
+    "result": {
+        "epsilon": BRACKET,
+        "steps": 3,
+        "explanation": {"upper": "u", "lower": "l", "exact": True, "source": "docs"},
+        "answers": [
+            {"accountant": "exact", "claim": "two-sided", "releases": 3, "epsilon": BRACKET},
+            {"accountant": "tcdp", "claim": "none", "refused": "no theorem"},
+        ],
+        "notes": [],
+        "peers": [
+            {
+                "name": "peer",
+                "version": None,
+                "value": None,
+                "claim": None,
+                "about": None,
+                "unit": None,
+                "same_question": False,
+                "note": "not installed",
+            }
+        ],
+    },
     "status": "ok",
 }
 
@@ -71,7 +84,16 @@ def test_a_good_envelope_passes():
         lambda d: d["result"].update(epsilon=1.0),
         lambda d: d["result"]["epsilon"].pop("lower"),
         lambda d: d["result"]["epsilon"].update(upper="infinite"),
-        lambda d: d["result"].update(steps=0),
+        lambda d: d["result"].update(steps=-1),
+        lambda d: d["result"].pop("answers"),
+        lambda d: d["result"].update(answers=[]),
+        lambda d: d["result"].update(delta=BRACKET),
+        lambda d: d["result"].update(remaining_steps=3),
+        lambda d: d["result"]["answers"][0].pop("epsilon"),
+        lambda d: d["result"]["answers"][0].update(claim="sure"),
+        lambda d: d["result"]["answers"][1].update(epsilon=BRACKET),
+        lambda d: d["result"]["peers"][0].pop("same_question"),
+        lambda d: d["result"]["peers"][0].update(claim="guarantee"),
         lambda d: d["result"].update(steps=2.5),
         lambda d: d["result"].pop("steps"),
     ],

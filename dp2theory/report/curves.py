@@ -1,0 +1,99 @@
+"""Pictures of accounts: ε against steps, as a band between its two ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.files import write_through
+from dp2theory.report.plots import MUTED, new_figure, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+#: Accountants that give an upper end only: colour, line style and name.
+UPPER_ENDS = {
+    "renyi": ("#D55E00", "--", "Rényi, upper end"),
+    "tcdp": ("#009E73", ":", "truncated CDP, upper end"),
+}
+BAND = "#0072B2"
+
+
+def draw_against_steps(
+    axes: Axes,
+    series: Mapping[str, Any],
+    *,
+    delta: float,
+    tight: Mapping[str, float] | None = None,
+    title: str | None = None,
+) -> Axes:
+    """ε against the number of steps: a band from the attained cost to the guarantee.
+
+    Parameters
+    ----------
+    axes : Axes
+    series : mapping
+        ``steps``; ``exact`` with the lists ``lower`` and ``upper``; optionally ``renyi`` and
+        ``tcdp`` with a list ``upper``.
+    delta : float
+        The δ at which ε was asked.
+    tight : mapping, optional
+        ``lower`` and ``upper`` of the last step by a tighter method.
+    title : str, optional
+    """
+    steps = series["steps"]
+    axes.set_title(title or f"ε against steps at δ = {delta:.3g}")
+    axes.set_xlabel("steps")
+    axes.set_ylabel("ε")
+    if not steps:
+        axes.text(0.5, 0.5, "nothing was released", transform=axes.transAxes, ha="center")
+        return axes
+    lower, upper = series["exact"]["lower"], series["exact"]["upper"]
+    axes.fill_between(steps, lower, upper, color=BAND, alpha=0.25, linewidth=0)
+    axes.plot(steps, upper, color=BAND, label=_label("guarantee (upper end)", upper))
+    axes.plot(steps, lower, color=BAND, linewidth=1.0, label=_label("attained (lower end)", lower))
+    for name, (colour, style, words) in UPPER_ENDS.items():
+        if name in series and len(series[name]["upper"]) == len(steps):
+            ends = series[name]["upper"]
+            axes.plot(steps, ends, color=colour, linestyle=style, label=_label(words, ends))
+    if tight is not None:
+        axes.plot(
+            steps[-1], tight["upper"], marker="v", color=BAND, zorder=4,
+            label=f"tight upper end: {tight['upper']:.4g}",
+        )  # fmt: skip
+    axes.set_xscale("log")
+    axes.set_yscale("log" if _positive(lower) and _positive(upper) else "linear")
+    axes.grid(color=MUTED, alpha=0.2, linewidth=0.6)
+    axes.legend(loc="best")
+    return axes
+
+
+def _positive(ends: Sequence[float]) -> bool:
+    return all(0 < end < math.inf for end in ends)
+
+
+def _label(words: str, ends: Sequence[float]) -> str:
+    return f"{words}: {ends[-1]:.4g}"
+
+
+def account_figure(
+    series: Mapping[str, Any], *, delta: float, tight: Mapping[str, float] | None = None
+) -> Figure:
+    """One picture of an account; arguments as for `draw_against_steps`."""
+    with styled():
+        figure, (axes,) = new_figure()
+        draw_against_steps(axes, series, delta=delta, tight=tight)
+        return figure
+
+
+def save_picture(figure: Figure, path: str | Path) -> None:
+    """Write the figure as PNG or SVG, by the name's ending; whole or not there."""
+
+    def write(temporary: Path) -> None:
+        with styled():
+            figure.savefig(temporary, format=temporary.suffix.lower().removeprefix("."))
+
+    write_through(path, write)
