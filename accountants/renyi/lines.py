@@ -15,7 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from accountants.renyi.series import entropy_excess, log_excess
 
@@ -79,7 +78,7 @@ class Mixture:
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             w = p @ np.expm1(y)
             terms = y + np.log(p)[:, None]
-            far = np.logaddexp(self.log_absent, special.logsumexp(terms, axis=0))
+            far = np.logaddexp(self.log_absent, np.logaddexp.reduce(terms, axis=0))
             return w, np.where(y.max(axis=0) > _FAR, far, np.log1p(w))
 
     def log_power_mean(self, b: Array) -> tuple[Array, Array]:
@@ -93,7 +92,7 @@ class Mixture:
         growth = 0.5 * b[:, None] * np.square(k * self.gap)
         with np.errstate(divide="ignore", under="ignore", over="ignore", invalid="ignore"):
             terms = growth + np.log(p)
-            far = np.logaddexp(self.log_absent, special.logsumexp(terms, axis=1))
+            far = np.logaddexp(self.log_absent, np.logaddexp.reduce(terms, axis=1))
             near = np.log1p(np.expm1(growth) @ p)
         log_norm = np.where(growth[:, -1] < _FAR, near, far)
         top = np.maximum(terms.max(axis=1), self.log_absent)

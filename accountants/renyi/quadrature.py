@@ -107,15 +107,16 @@ def log_moments(nodes: Nodes, b: Array, ends: NDArray[np.intp]) -> Array:
     level = np.floor(np.log(b / b[0]) / math.log(_RATIO)) + np.floor(
         np.log2(np.maximum(ends / ends[0], 1.0))
     )
-    cuts = np.flatnonzero(np.diff(level)) + 1
-    parts = np.split(np.arange(b.size), cuts)
-    parts = [
-        piece
-        for part in parts
-        for piece in np.array_split(part, 1 + part.size * int(ends[part[-1]]) // _MAX_CELLS)
-        if piece.size
-    ]
-    return np.concatenate([_block(nodes, b[part], int(ends[part[-1]])) for part in parts])
+    cuts = np.flatnonzero(level[1:] > level[:-1])
+    starts = [0, *(cuts + 1).tolist()]
+    stops = [*starts[1:], b.size]
+    found = []
+    for start, stop in zip(starts, stops, strict=True):
+        end = int(ends[stop - 1])
+        rows = max(1, _MAX_CELLS // end)
+        for first in range(start, stop, rows):
+            found.append(_block(nodes, b[first : min(first + rows, stop)], end))
+    return np.concatenate(found)
 
 
 def _block(nodes: Nodes, b: Array, end: int) -> Array:
