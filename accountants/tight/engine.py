@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +30,7 @@ _GRIDS = (
     0.32,
     0.4,
 )  # node distance in units of the scale of a step
+_FINER = (0.04, 0.06)  # for few steps
 _WIDER = ((0.4, 1.02), (0.55, 1.0), (0.8, 1.0))  # tried where none of these runs well
 _CLEAN = 1e-9  # extra mass of a run as good as none
 _HOPELESS = 1.0  # extra mass at which a run is given up
@@ -114,13 +116,9 @@ def tight_epsilon(counts: Mapping[Release, int], target_delta: float) -> TightAn
     target = validation.target_delta(target_delta, open_ends=True)
     if target < SMALLEST_DELTA:
         raise AccuracyError(f"delta {target:g}: the tight engine resolves {SMALLEST_DELTA:g} up")
-    plans = _plans(counts, target)
-
-    def of(plan: _Plan) -> Callable[[Worst], float]:
-        inner = (target - plan.tail) / (1 - plan.tail)
-        return lambda worst: worst.epsilon(inner)
-
-    return _best([_answers(plan, target, of(plan)) for plan in plans])
+    plan = _plan(counts, target)
+    inner = (target - plan.tail) / (1 - plan.tail) * (1 - 1e-14)
+    return _best(_runs(plan, target, lambda worst: worst.epsilon(inner)))
 
 
 def tight_log_delta(counts: Mapping[Release, int], epsilon: float) -> TightAnswer:
@@ -146,20 +144,11 @@ def tight_log_delta(counts: Mapping[Release, int], epsilon: float) -> TightAnswe
     at = validation.target_epsilon(epsilon)
     if at == math.inf:
         raise AccuracyError("epsilon is infinite: nothing for the tight engine")
-
-    def of(plan: _Plan) -> Callable[[Worst], float]:
-        def log_delta(worst: Worst) -> float:
-            inner = worst.delta(at)
-            total = plan.tail + (1 - plan.tail) * inner
-            return math.log(min(1.0, total * (1 + 1e-15)))
-
-        return log_delta
-
     # Tables are cut in proportion to delta, which is not known yet: guess, run, run again.
     guess = 1e-3
     for _ in range(8):
-        plans = _plans(counts, guess)
-        answer = _best([_answers(plan, guess, of(plan)) for plan in plans])
+        plan = _plan(counts, guess)
+        answer = _best(_runs(plan, guess, partial(plan.log_delta, epsilon=at)))
         found = math.exp(answer.value)
         if found < SMALLEST_DELTA:
             break
@@ -178,12 +167,17 @@ class _Plan:
     pairs: tuple[tuple[Step, int], ...]
     tail: float
 
+    def log_delta(self, worst: Worst, epsilon: float) -> float:
+        total = self.tail + (1 - self.tail) * worst.delta(epsilon)
+        return math.log(min(1.0, total * (1 + 1e-15)))
 
-def _plans(counts: Mapping[Release, int], delta: float) -> list[_Plan]:
-    """Each kind of release in turn is followed by the budget, all others by single pairs.
+
+def _plan(counts: Mapping[Release, int], delta: float) -> _Plan:
+    """The kind of release that costs most is followed by the budget, others by single pairs.
 
     Steps with a single dominating pair may be moved before all others, which only helps the
-    adversary: this covers every order in which the releases come.
+    adversary: this covers every order in which the releases come, also an adaptive one
+    (docs/proofs/adaptive.md, section 7).
     """
     steps: list[tuple[Step, int]] = []
     total = sum(validation.whole(count, "count") for count in counts.values())
@@ -198,25 +192,25 @@ def _plans(counts: Mapping[Release, int], delta: float) -> list[_Plan]:
         raise AccuracyError("every release has a single dominating pair: nothing to tighten")
     survival = sum(count * math.log1p(-step.tail) for step, count in steps)
     tail = -math.expm1(survival) * (1 + 1e-12)
-    # Only the kind that costs most is worth the budget.
     main, count = max(folded, key=lambda item: item[1] * item[0].scale ** 2)
     others = tuple((s, c) for s, c in steps if s is not main)
-    return [_Plan(main, count, others, tail)]
+    return _Plan(main, count, others, tail)
 
 
-def _best(answers: list[list[TightRun]]) -> TightAnswer:
-    runs = [run for some in answers for run in some]
+def _best(runs: list[TightRun]) -> TightAnswer:
     best = min(runs, key=lambda run: run.value)
     if best.value == math.inf:
         raise AccuracyError("no run of the tight engine gave a finite answer")
     return TightAnswer(best.value, best.extra, tuple(runs))
 
 
-def _answers(plan: _Plan, delta: float, of: Callable[[Worst], float]) -> list[TightRun]:
+def _runs(plan: _Plan, delta: float, of: Callable[[Worst], float]) -> list[TightRun]:
+    """From the finest grid on, until a run needs no extra mass."""
     runs: list[TightRun] = []
     reasons: list[str] = []
-    for grid, factor in [(grid, 1.0) for grid in _GRIDS] + list(_WIDER):
-        if runs and (grid, factor) in _WIDER and min(run.value for run in runs) < math.inf:
+    grids = _FINER + _GRIDS if plan.count <= _FEW else _GRIDS
+    for grid, factor in [(grid, 1.0) for grid in grids] + list(_WIDER):
+        if factor > 1 and min((run.value for run in runs), default=math.inf) < math.inf:
             break
         try:
             run = _run(plan, delta, grid, factor, of)

@@ -1,0 +1,146 @@
+"""What a tight engine must satisfy; used on the real one and on broken ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountants.sampling import Sampling, WithoutReplacement, WithReplacement
+from accountants.tight import engine, kernel
+from accountants.tight.fold import Fold
+from accountants.tight.steps import Step
+from accountants.walk import Release
+from tests.tight.configurations import Copies, both_orders, random_planar, sticks
+
+Array = NDArray[np.float64]
+Profiles = Callable[[np.random.Generator, Array], tuple[Array, Array]]
+
+
+def values(fold: Fold) -> Array:
+    """Upper bound at the nodes l = 0 … size of a state."""
+    n = fold.size
+    distance = np.arange(n + 1)[:, None] - np.arange(1, n + 1)
+    table = np.where(distance < 0, -np.expm1(np.minimum(distance, 0) * fold.h), 0.0)
+    return fold.infinite + fold.rounding + table @ fold.masses
+
+
+def one_more_step(fold: Fold, ahead: Array, behind: Array) -> Array:
+    """E_P V(aQ/P) at the nodes for a configuration: H_j(P||Q) and H_j(Q||P), j = 0 … 2 size."""
+    n = fold.size
+    k = np.arange(-n, n + 1)
+    mirrored = fold.masses * np.exp(-fold.h * np.arange(1, n + 1))
+    law = np.concatenate([mirrored[::-1], [fold.centre], fold.masses])
+    distance = np.arange(n + 1)[:, None] - k
+    below = np.abs(np.minimum(distance, 0))
+    lower = -np.expm1(-below * fold.h) + np.exp(-below * fold.h) * behind[below]
+    table = np.where(distance >= 0, ahead[np.maximum(distance, 0)], lower)
+    return fold.infinite + fold.rounding + table @ law
+
+
+def check_steps(
+    step: Step, profiles: Profiles, *, grid: float, at: tuple[int, ...], count: int
+) -> None:
+    """No configuration beats one certified step, from the states after ``at`` steps."""
+    rng = np.random.default_rng(0)
+    h = grid * step.scale
+    table = engine._caps(step, h, 1e-11)
+    size = table.size + int(6 / h)
+    main = kernel.build(table, kernel.grid_budget(step.hellinger, h), h)
+    epsilon = h * np.arange(2 * size + 1)
+    trials = [profiles(rng, epsilon) for _ in range(count)]
+    fold = Fold(main, h, size)
+    for t in range(2, max(at) + 2):
+        before = values(fold)
+        found = [one_more_step(fold, *trial) for trial in trials] if t - 1 in at else []
+        fold.step()
+        after = values(fold)
+        for reached in found:
+            gain = (after - before)[: size - 1]
+            slack = 1e-4 * gain + 2e-9
+            assert np.all((reached - before)[: size - 1] <= gain + slack), (t, reached - after)
+
+
+def planar_profiles(q: float, sigma: float) -> Profiles:
+    """Profiles of random configurations without replacement."""
+
+    def draw(rng: np.random.Generator, epsilon: Array) -> tuple[Array, Array]:
+        pair = random_planar(rng, 1)[0]
+        short = epsilon[epsilon < 12]
+        ahead, behind = both_orders(pair, q, sigma, short)
+        pad = epsilon.size - short.size
+        return np.pad(np.maximum(ahead, 0), (0, pad)), np.pad(np.maximum(behind, 0), (0, pad))
+
+    return draw
+
+
+def copies_profiles(n: int, m: int, sigma: float) -> Profiles:
+    """Profiles of random configurations with replacement."""
+    first = [True]
+
+    def draw(rng: np.random.Generator, epsilon: Array) -> tuple[Array, Array]:
+        p, q = Copies(rng, n, m, sigma, attained=first[0]).densities(160)
+        first[0] = False
+        short = epsilon[epsilon < 12]
+        pad = epsilon.size - short.size
+        return np.pad(sticks(p, q, short), (0, pad)), np.pad(sticks(q, p, short), (0, pad))
+
+    return draw
+
+
+ADAPTIVE = (
+    # steps, epsilon, δ of an adaptive adversary by nested quadrature, q = .3, sigma = 1.5
+    (2, 0.0, 0.237195),
+    (2, 0.25, 0.173139),
+    (2, 1.0, 0.066575),
+    (2, 1.8, 0.021567),
+    (2, 2.5, 0.007222),
+    (3, 0.0, 0.300108),
+    (3, 1.8, 0.039607),
+)
+
+
+def check_adaptive() -> None:
+    """Above what an adaptive adversary attains in two and three steps."""
+    release = Release(WithoutReplacement(10, 3), 1.5)
+    for steps, epsilon, attained in ADAPTIVE:
+        found = math.exp(engine.tight_log_delta({release: steps}, epsilon).value)
+        assert found > attained - 1e-6, (steps, epsilon, found)
+        assert found < 1.03 * attained, (steps, epsilon, found)
+
+
+ATTAINED = (
+    # sampling, sigma, steps, ε at δ = 1e-5 and 1e-6 of the pair that is attained (contour sums
+    # of two codes), largest ratio allowed
+    (WithoutReplacement(50_000, 256), 1.0, 10, 3.30273, 4.44964, 1.002),
+    (WithoutReplacement(50_000, 256), 1.0, 1000, 8.06421, 9.61450, 1.012),
+    (WithoutReplacement(50_000, 256), 1.5, 1000, 2.02421, 2.54037, 1.012),
+    (WithoutReplacement(50_000, 256), 2.0, 10, 0.17864, 0.29988, 1.008),
+    (WithoutReplacement(50_000, 256), 2.0, 1000, 0.88635, 1.05353, 1.016),
+    (WithoutReplacement(50_000, 256), 4.0, 1000, 0.29970, 0.35195, 1.016),
+    (WithoutReplacement(50_000, 256), 0.7, 1000, 26.77107, 30.91999, 1.02),
+    (WithoutReplacement(50_000, 256), 0.6, 500, 33.25611, 38.55386, 1.03),
+    (WithoutReplacement(100, 1), 2.0, 1000, 1.82824, 2.12452, 1.016),
+    (WithoutReplacement(10, 1), 2.0, 1000, 25.20455, 27.55049, 1.025),
+    (WithoutReplacement(10, 1), 1.0, 100, 31.37099, 35.32639, 1.025),
+    (WithoutReplacement(10, 3), 2.0, 100, 22.52352, 24.85378, 1.025),
+    (WithReplacement(50_000, 256), 0.8, 1000, 21.43057, 26.76197, 1.02),
+    (WithReplacement(50_000, 256), 1.0, 1000, 10.50928, 13.59701, 1.012),
+    (WithReplacement(50_000, 256), 1.5, 1000, 2.35895, 3.25354, 1.012),
+    (WithReplacement(50_000, 256), 2.0, 1000, 0.90488, 1.09809, 1.02),
+    (WithReplacement(50_000, 256), 4.0, 1000, 0.30003, 0.35235, 1.02),
+    (WithReplacement(1000, 10), 4.0, 1000, 0.62325, 0.72237, 1.022),
+)
+
+
+def check_attained(
+    sampling: Sampling, sigma: float, steps: int, at_5: float, at_6: float, largest: float
+) -> None:
+    """Above the attained pair, and not far."""
+    for delta, attained in ((1e-5, at_5), (1e-6, at_6)):
+        answer = engine.tight_epsilon({Release(sampling, sigma): steps}, delta)
+        assert answer.value > attained, (delta, answer)
+        assert answer.value < largest * attained, (delta, answer)
+        assert answer.extra < 2, answer
