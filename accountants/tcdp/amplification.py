@@ -131,7 +131,8 @@ def with_replacement_closed(
         "amplification with replacement, closed form",
         f"rho={base.rho:.6g}, omega={base.omega:.6g}, s=m/(n-1)={s:.6g}, kappa={kappa}",
         _Condition(20 * m <= n - 1, f"s <= 1/20 (is {s:.6g})"),
-        _Condition(grouped * (1 + 1e-12) <= 0.1, f"kappa^2 rho <= 1/10 (is {grouped:.6g})"),
+        # The constant leaves room for the rounding of kappa^2 rho.
+        _Condition(grouped <= 0.1 * (1 + 1e-9), f"kappa^2 rho <= 1/10 (is {grouped:.6g})"),
         _Condition(omega > 1, f"{name} - 1 > 1 (is {omega:.6g})"),
     )
     tail = CopyLaw.of(m, 1 / n, largest=kappa).tail

@@ -111,15 +111,15 @@ class TruncatedCdp:
 
         Parameters
         ----------
-        order : array_like
+        order : array_like, shape (A,)
             Orders > 1.
 
         Returns
         -------
-        ndarray
+        ndarray, shape (A,)
             rho a up to omega, ``inf`` beyond.
         """
-        a = np.asarray(order, dtype=np.float64)
+        a = np.atleast_1d(np.asarray(order, dtype=np.float64))
         validation.require(bool(np.all(a > 1)), "order", order, "orders > 1")
         return np.where(a <= self.omega, np.nextafter(self.rho * a, np.inf), np.inf)
 

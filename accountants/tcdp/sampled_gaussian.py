@@ -116,6 +116,10 @@ def _quadrature_error(t: float, eta: float, a: Array, centre: Array, half: float
     turn = t * height  # the ratio stays in a cone of this half-angle
     smallest = log_left + math.log(math.cos(turn))
     size = np.maximum(np.maximum(log_right, -smallest), 0.0) + turn
+    # The loss also grows from 0 at y = 0 with slope eta exp(y)/ratio, which rises with Re y.
+    y_left, y_right = t * (left - t / 2), t * (right - t / 2)
+    slope_most = np.exp(math.log(eta) + y_right - log_right) / math.cos(turn)
+    size = np.minimum(size, (np.maximum(np.abs(y_left), np.abs(y_right)) + turn) * slope_most)
     # log ratio is convex on the line, hence below its chord; the square is exact.
     slope = (log_right - log_left) / (right - left)
     top = np.clip(a[:, None] * slope, left, right)
