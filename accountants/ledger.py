@@ -214,10 +214,14 @@ def restore(state: Mapping[str, Any] | str) -> Any:
         accountant = _class(name)(**arguments)
     except (TypeError, ValueError) as error:
         raise Malformed("$.settings", dict(settings), f"arguments of {name}: {error}") from None
+    # Part by part, as it was composed, so that the ledger is the same tree again.
+    parts = event.events if isinstance(event, dp_accounting.ComposedDpEvent) else [event]
     try:
-        return accountant.compose(event)
+        for part in parts:
+            accountant.compose(part)
     except ValueError as error:
         raise ValueError(f"$.ledger: {error}") from None
+    return accountant
 
 
 def _of_state(state: Mapping[str, Any], key: str) -> Any:

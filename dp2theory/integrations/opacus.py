@@ -26,7 +26,13 @@ from opacus.accountants.registry import register_accountant
 
 from accountants import Bracket, ExactAccountant, NeighboringRelation
 from accountants.events import sampled_gaussian_event
-from accountants.sampling import Poisson, Sampling, ShuffledEpochs
+from accountants.sampling import (
+    Poisson,
+    Sampling,
+    ShuffledEpochs,
+    WeightedWithReplacement,
+    WithReplacement,
+)
 
 __all__ = ["ExactOpacusAccountant", "accountant_class", "register"]
 
@@ -47,6 +53,7 @@ class ExactOpacusAccountant(IAccountant):
     relation: NeighboringRelation = _ADD_OR_REMOVE
     tightness: str = "fast"
     _mechanism = MECHANISM
+    history: list[tuple[float, float, int]]
 
     def __init__(self) -> None:
         super().__init__()
@@ -61,8 +68,7 @@ class ExactOpacusAccountant(IAccountant):
         """
         self._event(noise_multiplier, sample_rate)
         if self.history and tuple(self.history[-1][:2]) == (noise_multiplier, sample_rate):
-            *same, steps = self.history[-1]
-            self.history[-1] = (*same, steps + 1)
+            self.history[-1] = (noise_multiplier, sample_rate, self.history[-1][2] + 1)
         else:
             self.history.append((noise_multiplier, sample_rate, 1))
 
@@ -146,7 +152,7 @@ class ExactOpacusAccountant(IAccountant):
             If it is of another mechanism or not such a state.
         """
         super().load_state_dict(state_dict)
-        self.history = [tuple(entry) for entry in self.history]
+        self.history = [(noise, rate, steps) for noise, rate, steps in self.history]
 
     def __len__(self) -> int:
         return sum(int(steps) for _, _, steps in self.history)
@@ -161,11 +167,9 @@ def _rate(sampling: Sampling) -> float:
     """Opacus' sample rate, 1 / len(loader), for a sampling that it does not model."""
     if isinstance(sampling, ShuffledEpochs):
         return 1 / sampling.batches
-    for name in ("sampling_probability", "draw_probability"):
-        if hasattr(sampling, name):
-            draws = sampling.batch_size if name == "draw_probability" else 1
-            return float(getattr(sampling, name)) * draws
-    raise ValueError(f"sampling={sampling!r}: must be a description of accountants.sampling")
+    if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
+        return sampling.batch_size * sampling.draw_probability
+    return sampling.sampling_probability
 
 
 def accountant_class(
