@@ -44,7 +44,7 @@ def planar(u: Array, v: Array) -> Array:
     )
 
 
-def hockey_stick(pair: Array, q: float, sigma: float, epsilon: Array, nodes: int = 161) -> Array:
+def hockey_stick(pair: Array, q: float, sigma: float, epsilon: Array, nodes: int = 81) -> Array:
     """H_a(P||Q) for a = exp(epsilon) >= 1, by lines along u - v.
 
     On a line the density P - aQ over N(0) is c + A exp(p x) - B exp(r x), which is monotone on
@@ -72,7 +72,7 @@ def hockey_stick(pair: Array, q: float, sigma: float, epsilon: Array, nodes: int
     for low, high in ((-far, turn), (turn, far)):
         below, above = low.copy(), high.copy()
         left = density(low) > 0
-        for _ in range(60):
+        for _ in range(48):
             middle = 0.5 * (below + above)
             same = (density(middle) > 0) == left
             below, above = np.where(same, middle, below), np.where(same, above, middle)
