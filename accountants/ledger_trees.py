@@ -18,6 +18,7 @@ import dp_accounting
 from dp_accounting import dp_event
 
 from accountants import events, validation
+from accountants import sampling as schemes
 
 __all__ = ["Malformed", "event_from_json", "event_to_json", "is_tree", "known_classes"]
 
@@ -169,7 +170,24 @@ def _read(document: Any, place: str, depth: int) -> dp_accounting.DpEvent:
     for key, value in given.items():
         here = f"{place}.{key}"
         values[key] = _checked(key, _decode(value, hints[key], here, depth), here)
-    return kind(**values)
+    event = kind(**values)
+    _check_sizes(event, place)
+    return event
+
+
+def _check_sizes(event: dp_accounting.DpEvent, place: str) -> None:
+    """Refuse a sampling that no loader has, such as more records in a batch than there are."""
+    try:
+        if isinstance(event, dp_accounting.SampledWithoutReplacementDpEvent):
+            schemes.WithoutReplacement(event.source_dataset_size, event.sample_size)
+        elif isinstance(event, dp_accounting.SampledWithReplacementDpEvent):
+            schemes.WithReplacement(event.source_dataset_size, event.sample_size)
+        elif isinstance(event, events.WeightedWithReplacementDpEvent):
+            schemes.WeightedWithReplacement(event.largest_probability, event.sample_size)
+        elif isinstance(event, events.ShuffledEpochDpEvent):
+            schemes.ShuffledEpochs(event.dataset_size, event.batch_size)
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def _class_of(module: Any, name: Any, place: str) -> type[dp_accounting.DpEvent]:

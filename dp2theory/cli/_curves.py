@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 PICTURES = (".png", ".svg")
 CURVE_POINTS = 41
 STEP_POINTS = 16
+RANGE = 200  # the picture begins at this fraction of the run: its first steps are slow to account
 #: The CSV goes as far as the ε that belongs to this δ, or to the δ asked for if smaller.
 SMALLEST_DELTA = 1e-12
 
@@ -77,7 +78,9 @@ def prefixes(event: "DpEvent", points: int = STEP_POINTS) -> "list[DpEvent]":
     total = sum(count for _, count in parts)
     if total == 0:
         return []
-    wanted = sorted({max(1, round(total ** (k / (points - 1)))) for k in range(points)})
+    first = max(1, total // RANGE)
+    ratio = total / first
+    wanted = sorted({round(first * ratio ** (k / (points - 1))) for k in range(points)})
     wanted[-1] = total
     made = []
     for units in wanted:

@@ -306,6 +306,19 @@ def changed(document, path, value):
         (["dp_accounting.dp_event", "GaussianDpEvent"], ["$.noise_multiplier", "missing"]),
         (["dp_accounting.dp_event", "SelfComposedDpEvent", ["dp_accounting.dp_event",
           "GaussianDpEvent", 1.0], 1.5], ["$.count: 1.5", "whole number"]),
+        (
+            event_to_json(ShuffledEpochDpEvent(9, 10, GAUSSIAN)),
+            ["$: batch_size=10", "at most dataset_size=9"],
+        ),
+        (
+            event_to_json(dp_accounting.SelfComposedDpEvent(
+                dp_accounting.SampledWithReplacementDpEvent(9, 0, GAUSSIAN), 2)),
+            ["$.event: batch_size=0", ">= 1"],
+        ),
+        (
+            event_to_json(WeightedWithReplacementDpEvent(1.0, 2, GAUSSIAN)),
+            ["$: largest_probability=1.0", "(0, 1)"],
+        ),
         ([event_to_json(GAUSSIAN), 3], ["$[1]: 3", "an event"]),
     ],
 )  # fmt: skip
