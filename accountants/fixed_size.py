@@ -63,8 +63,7 @@ def log_h1(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> Array:
     e = np.asarray(epsilon, dtype=np.float64)
     eta = copies.present
     inner = log_shrunk(e, eta)
-    with np.errstate(divide="ignore"):
-        log_growth = log_expm1(e)
+    log_growth = log_expm1(e)
     weight = log_growth + math.log(copies.absent / eta) - inner
     first = weight + _excess(np.logaddexp(log_growth, math.log(eta)), copies, sigma)
     second = e - inner + _log_coupled(inner, copies, sigma)
@@ -75,8 +74,7 @@ def log_h2(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> Array:
     """integral of (sum_{k>=1} p_k N(2k) - ((a-1) p_0 + a p_1) N(0))_+, a = exp(ε)."""
     e = np.asarray(epsilon, dtype=np.float64)
     p_0, p_1 = copies.probabilities[:2]
-    with np.errstate(divide="ignore"):
-        log_c = np.logaddexp(log_expm1(e) + math.log(p_0 + p_1), math.log(p_1))
+    log_c = np.logaddexp(log_expm1(e) + math.log(p_0 + p_1), math.log(p_1))
     return np.minimum(_excess(log_c, copies, sigma), 0.0)
 
 
@@ -110,8 +108,7 @@ def log_real_to_special(epsilon: ArrayLike, q: float, sigma: float) -> Array:
     e = np.asarray(epsilon, dtype=np.float64)
     gap = 1 / sigma
     # With t = exp(g u): t^2 exp(-2g^2) - exp(ε) exp(-g^2/2) t - (a - exp(ε)) = 0.
-    with np.errstate(divide="ignore"):
-        log_rest = log_expm1(e) + (math.log1p(-q) - math.log(q) if q < 1 else -math.inf)
+    log_rest = log_expm1(e) + (math.log1p(-q) - math.log(q) if q < 1 else -math.inf)
     log_b = e - 0.5 * gap * gap
     log_root = 0.5 * np.logaddexp(2 * log_b, math.log(4) - 2 * gap * gap + log_rest)
     u = (np.logaddexp(log_b, log_root) - math.log(2) + 2 * gap * gap) / gap
@@ -138,8 +135,7 @@ def log_real_to_special_copies(epsilon: ArrayLike, copies: CopyLaw, sigma: float
     e = np.asarray(epsilon, dtype=np.float64)
     eta = copies.present
     inner = log_shrunk(e, eta)
-    with np.errstate(divide="ignore"):
-        log_growth = log_expm1(e)
+    log_growth = log_expm1(e)
     weight = log_growth + math.log(copies.absent / eta) - inner
     first = weight + _excess(np.logaddexp(log_growth, math.log(eta)), copies, sigma)
     second = e - inner + _log_coupled(inner, copies, 2 * sigma)

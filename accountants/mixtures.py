@@ -81,7 +81,8 @@ def log_shrunk(epsilon: Array, q: float) -> Array:
 def log_expm1(x: Array) -> Array:
     """log(exp(x) - 1) for x >= 0, -inf at 0."""
     far = np.maximum(x, 1.0)
-    near = np.log(np.expm1(np.minimum(x, 1.0)))
+    with np.errstate(divide="ignore"):
+        near = np.log(np.expm1(np.minimum(x, 1.0)))
     result: Array = np.where(x > 1, far + np.log1p(-np.exp(-far)), near)
     return result
 

@@ -187,21 +187,33 @@ class ExactAccountant(PrivacyAccountant):
         found = two_sided.epsilon_bracket(
             self._counts, self.neighboring_relation, self._directions, delta
         )
-        if not self._may_tighten(found) or delta == 0:
-            return found
+        upper = self._tightened_epsilon(found.upper, delta)
+        return Bracket(found.lower, max(found.lower, upper))
+
+    def _tightened_epsilon(self, upper: float, delta: float) -> float:
+        if not self._may_tighten(upper) or delta == 0:
+            return upper
         from accountants.tight.engine import tight_epsilon
 
         with contextlib.suppress(AccuracyError):
-            upper = tight_epsilon(self._counts, delta).value
-            return Bracket(found.lower, max(found.lower, min(found.upper, upper)))
-        return found
+            return min(upper, tight_epsilon(self._counts, delta).value)
+        return upper
 
-    def _may_tighten(self, found: Bracket) -> bool:
-        """Whether the recursion can bring the upper end down."""
+    def _tightened_log_delta(self, upper: float, epsilon: float) -> float:
+        if not self._may_tighten(upper):
+            return upper
+        from accountants.tight.engine import tight_log_delta
+
+        with contextlib.suppress(AccuracyError):
+            return min(upper, tight_log_delta(self._counts, epsilon).value)
+        return upper
+
+    def _may_tighten(self, upper: float) -> bool:
+        """Whether the recursion can bring an upper end down."""
         return (
             self._tightness == "tight"
             and self.neighboring_relation is REPLACE
-            and found.upper > found.lower
+            and 0 != upper > -math.inf
             and not is_exact(self._counts, self.neighboring_relation)
         )
 
@@ -249,14 +261,8 @@ class ExactAccountant(PrivacyAccountant):
         found = two_sided.log_delta_bracket(
             self._counts, self.neighboring_relation, self._directions, epsilon
         )
-        if not self._may_tighten(found):
-            return found
-        from accountants.tight.engine import tight_log_delta
-
-        with contextlib.suppress(AccuracyError):
-            upper = tight_log_delta(self._counts, epsilon).value
-            return Bracket(found.lower, max(found.lower, min(found.upper, upper)))
-        return found
+        upper = self._tightened_log_delta(found.upper, epsilon)
+        return Bracket(found.lower, max(found.lower, upper))
 
     def log_delta_estimate(self, target_epsilon: float) -> float:
         """Saddle-point estimate of log δ: fast, **no bound**, for first guesses of a solve.
@@ -317,12 +323,28 @@ class ExactAccountant(PrivacyAccountant):
         return exp_bracket(logs.lower, logs.upper)
 
     def get_epsilon(self, target_delta: float) -> float:
-        """Upper end of ``epsilon_bracket``."""
-        return self.epsilon_bracket(target_delta).upper
+        """Upper end of ``epsilon_bracket``, without the time that the lower end takes."""
+        delta = validation.target_delta(target_delta)
+        if self._non_private or not self._counts or delta == 1:
+            return self.epsilon_bracket(delta).upper
+        upper = two_sided.epsilon_upper(
+            self._counts, self.neighboring_relation, self._directions, delta
+        )
+        return self._tightened_epsilon(upper, delta)
 
     def get_delta(self, target_epsilon: float) -> float:
-        """Upper end of ``delta_bracket``."""
-        return self.delta_bracket(target_epsilon).upper
+        """Upper end of ``delta_bracket``, without the time that the lower end takes."""
+        return exp_bracket(-math.inf, self.log_delta_upper(target_epsilon)).upper
+
+    def log_delta_upper(self, target_epsilon: float) -> float:
+        """Upper end of ``log_delta_bracket``, without the time that the lower end takes."""
+        epsilon = validation.target_epsilon(target_epsilon)
+        if self._non_private or not self._counts or epsilon == math.inf:
+            return self.log_delta_bracket(epsilon).upper
+        upper = two_sided.log_delta_upper(
+            self._counts, self.neighboring_relation, self._directions, epsilon
+        )
+        return self._tightened_log_delta(upper, epsilon)
 
 
 def _is_empty(event: dp_accounting.DpEvent) -> bool:

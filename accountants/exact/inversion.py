@@ -45,7 +45,7 @@ class Precision:
 
 
 EXACT = Precision(1e-10, 1e-9, 1e-6)
-LOOSE = Precision(1e-7, 1e-3, 1e-2)  # for ends that are apart by more than arithmetic anyway
+LOOSE = Precision(1e-7, 1e-5, 1e-2)  # for ends that are apart by more than arithmetic anyway
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
 _LARGER = ((0, 1.0), (0, 0.5), (0, 0.25))  # with the larger limit, before a convolution
@@ -274,10 +274,7 @@ def _contour_epsilon(
                         found.offer(ends, value.relative_error)
                         found.sharp = ends.width <= _SHARP * abs(epsilon)
                 # Where ε moved far the images must be bounded anew on a contour of its own.
-                if (
-                    found.settled
-                    or abs(epsilon - start) * contour.tilt < 2.0
-                ):
+                if found.settled or abs(epsilon - start) * contour.tilt < 2.0:
                     break
         if found.settled:
             return

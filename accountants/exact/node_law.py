@@ -241,10 +241,15 @@ def _knots(log_profile: LogProfile, log_floor: float) -> Array:
         else:
             high = middle
     first = min(_FIRST * math.exp(float(log_profile(np.array([0.0]))[0])), 1e-3 * high)
-    turn = min(max(_COARSEST / _RATIO, first), high)
-    ladder = np.exp(np.arange(math.log(first), math.log(turn), _RATIO))
-    rest = np.linspace(turn, high, max(2, math.ceil((high - turn) / _COARSEST) + 1))
-    return np.unique(np.concatenate([[0.0], ladder, rest]))
+    # Knots lie at fixed places, so that answers vary smoothly with the parameters.
+    turn = _COARSEST / _RATIO
+    low_rung, high_rung = (
+        math.floor(math.log(first) / _RATIO),
+        math.ceil(math.log(min(turn, high)) / _RATIO),
+    )
+    ladder = np.exp(_RATIO * np.arange(low_rung, high_rung))
+    rest = turn + _COARSEST * np.arange(max(0, math.ceil((high - turn) / _COARSEST)) + 1)
+    return np.unique(np.concatenate([[0.0], ladder, rest if high > turn else [high]]))
 
 
 @dataclass(frozen=True, order=True)

@@ -23,6 +23,7 @@ from accountants.relations import Direction
 
 _EXACT_SHARE = 1e-13  # of δ that truncations may take where both ends are to meet
 _LOOSE_SHARE = 1e-7
+_TYPICAL = -32.0  # log of the δ that truncations are chosen for while it is not known
 _CLOSE = 0.02  # candidates this near the best estimate are computed too
 
 
@@ -30,21 +31,35 @@ def epsilon_bracket(
     counts: Counts, relation: NeighboringRelation, directions: tuple[Direction, ...], delta: float
 ) -> Bracket:
     """ε at ``delta`` in [0, 1): see ``ExactAccountant.epsilon_bracket``."""
-    exact = is_exact(counts, relation)
-    tail = _tail(counts, delta * (_EXACT_SHARE if exact else _LOOSE_SHARE))
+    if is_exact(counts, relation):
+        return _exact_epsilon(counts, relation, directions, delta)
+    upper = epsilon_upper(counts, relation, directions, delta)
+    tail = _tail(counts, delta * _LOOSE_SHARE)
+    lower = max(lower_epsilon(lower_runs(counts, relation, d, tail), delta) for d in directions)
+    return Bracket(min(lower, upper), upper)
+
+
+def epsilon_upper(
+    counts: Counts, relation: NeighboringRelation, directions: tuple[Direction, ...], delta: float
+) -> float:
+    """The upper end alone."""
+    if is_exact(counts, relation):
+        return _exact_epsilon(counts, relation, directions, delta).upper
+    tail = _tail(counts, delta * _LOOSE_SHARE)
+    return max(upper_epsilon(upper_run(counts, relation, d, tail), delta) for d in directions)
+
+
+def _exact_epsilon(
+    counts: Counts, relation: NeighboringRelation, directions: tuple[Direction, ...], delta: float
+) -> Bracket:
+    tail = _tail(counts, delta * _EXACT_SHARE)
     answer = Bracket(0.0, 0.0)
     for direction in directions:
         run = upper_run(counts, relation, direction, tail)
-        if exact and (run.failure == 0 or delta == 0):
+        if run.failure == 0 or delta == 0:
             answer = larger_epsilon(run, delta, answer)
-            continue
-        if exact:
-            found = _with_failure(run, delta, answer)
         else:
-            upper = upper_epsilon(run, delta)
-            lower = lower_epsilon(lower_runs(counts, relation, direction, tail), delta)
-            found = Bracket(min(lower, upper), upper)
-        answer = answer.hull_of_maximum(found)
+            answer = answer.hull_of_maximum(_with_failure(run, delta, answer))
     return answer
 
 
@@ -55,21 +70,74 @@ def log_delta_bracket(
     epsilon: float,
 ) -> Bracket:
     """log δ at a finite ``epsilon`` >= 0: see ``ExactAccountant.log_delta_bracket``."""
-    exact = is_exact(counts, relation)
-    share = _EXACT_SHARE if exact else _LOOSE_SHARE
+    if is_exact(counts, relation):
+        return _refined(
+            counts,
+            _EXACT_SHARE,
+            lambda tail: _exact_log_delta(counts, relation, directions, epsilon, tail),
+        )
+    upper = log_delta_upper(counts, relation, directions, epsilon)
+    tail = _tail(counts, math.exp(max(upper + math.log(_LOOSE_SHARE), -700.0)))
+    lower = max(lower_log_delta(lower_runs(counts, relation, d, tail), epsilon) for d in directions)
+    return Bracket(min(lower, upper), upper)
+
+
+def log_delta_upper(
+    counts: Counts,
+    relation: NeighboringRelation,
+    directions: tuple[Direction, ...],
+    epsilon: float,
+) -> float:
+    """The upper end alone."""
+    if is_exact(counts, relation):
+        return log_delta_bracket(counts, relation, directions, epsilon).upper
+
+    def value(tail: float) -> Bracket:
+        found = max(
+            upper_log_delta(upper_run(counts, relation, d, tail), epsilon) for d in directions
+        )
+        return Bracket(-math.inf, found)
+
+    return _refined(counts, _LOOSE_SHARE, value).upper
+
+
+def _refined(counts: Counts, share: float, value: Callable[[float], Bracket]) -> Bracket:
+    """log δ with truncations that take at most ``share`` of it; δ is known only afterwards."""
     log_share = math.log(share)
-    log_tail = -32.0 + log_share
+    log_tail = _TYPICAL + log_share
     for _ in range(4):
-        tail = _tail(counts, math.exp(max(log_tail, -700.0)))
-        answer = Bracket(-math.inf, -math.inf)
-        for direction in directions:
-            found = _log_delta(counts, relation, direction, epsilon, tail, exact, answer)
-            answer = answer.hull_of_maximum(found)
-        # What was left out is small beside δ: done.  Else δ is now known well enough.
+        answer = value(_tail(counts, math.exp(max(log_tail, -700.0))))
         wanted = answer.upper + log_share
-        if wanted >= log_tail or log_tail < -690:
-            return answer
+        if wanted >= log_tail or log_tail < -690 or not _truncates(counts):
+            break
         log_tail = wanted - 1.0
+    return answer
+
+
+def _truncates(counts: Counts) -> bool:
+    return any(release.most_copies > 1 for release in counts)
+
+
+def _exact_log_delta(
+    counts: Counts,
+    relation: NeighboringRelation,
+    directions: tuple[Direction, ...],
+    epsilon: float,
+    tail: float,
+) -> Bracket:
+    nothing = Bracket(-math.inf, -math.inf)
+    answer = nothing
+    for direction in directions:
+        run = upper_run(counts, relation, direction, tail)
+        if run.failure == 0:
+            answer = larger_log_delta(run, epsilon, answer)
+            continue
+        found = larger_log_delta(run, epsilon, nothing)
+        widened = Bracket(
+            _log_less(found.lower, run.failure * _lower_factor(run, epsilon)),
+            _log_more(found.upper, run.failure),
+        )
+        answer = answer.hull_of_maximum(widened)
     return answer
 
 
@@ -79,29 +147,6 @@ def log_delta_estimate(
     """Saddle-point estimate of the upper end of log δ: no bound."""
     run = upper_run(counts, relation, direction, _tail(counts, 1e-16))
     return _log_more(min(run_estimate(run, epsilon), 0.0), run.failure)
-
-
-def _log_delta(
-    counts: Counts,
-    relation: NeighboringRelation,
-    direction: Direction,
-    epsilon: float,
-    tail: float,
-    exact: bool,
-    floor: Bracket,
-) -> Bracket:
-    run = upper_run(counts, relation, direction, tail)
-    if exact:
-        if run.failure == 0:
-            return larger_log_delta(run, epsilon, floor)
-        found = larger_log_delta(run, epsilon, Bracket(-math.inf, -math.inf))
-        return Bracket(
-            _log_less(found.lower, run.failure * _lower_factor(run, epsilon)),
-            _log_more(found.upper, run.failure),
-        )
-    upper = upper_log_delta(run, epsilon)
-    lower = lower_log_delta(lower_runs(counts, relation, direction, tail), epsilon)
-    return Bracket(min(lower, upper), upper)
 
 
 def _tail(counts: Counts, total: float) -> float:
