@@ -65,10 +65,17 @@ def draw_against_steps(
             label=f"tight upper end: {tight['upper']:.4g}",
         )  # fmt: skip
     axes.set_xscale("log")
-    axes.set_yscale("log" if _positive(lower) and _positive(upper) else "linear")
+    if _positive(lower) and _positive(upper):
+        axes.set_yscale("log")
+        axes.yaxis.set_major_formatter(_plain)
+        axes.yaxis.set_minor_formatter(_plain)
     axes.grid(color=MUTED, alpha=0.2, linewidth=0.6)
     axes.legend(loc="best")
     return axes
+
+
+def _plain(value: float, _position: float) -> str:
+    return f"{value:g}"
 
 
 def _positive(ends: Sequence[float]) -> bool:
