@@ -15,9 +15,15 @@ from accountants.fixed_size import log_without_replacement
 from accountants.sampling import Poisson, Sampling, WithoutReplacement, WithReplacement
 from accountants.tight import engine, kernel
 from accountants.tight.fold import Fold
-from accountants.tight.steps import Step
+from accountants.tight.steps import Step, step_of
 from accountants.walk import Release
-from tests.tight.configurations import Copies, both_orders, random_planar, sticks
+from tests.tight.configurations import (
+    Copies,
+    both_orders,
+    random_planar,
+    squared_hellinger,
+    sticks,
+)
 
 Array = NDArray[np.float64]
 Profiles = Callable[[np.random.Generator, Array], tuple[Array, Array]]
@@ -207,3 +213,75 @@ def check_between(sampling: WithoutReplacement, sigma: float, steps: int) -> Non
         return
     assert tight.value >= fast.lower * (1 - 1e-9)
     assert tight.value <= 1.02 * fast.upper
+
+
+def small_fold(size: int, steps: int) -> Fold:
+    """A run with q = .3 and sigma = 1.5 on a grid of ``size`` nodes."""
+    step = step_of(Release(WithoutReplacement(10, 3), 1.5), 0.0)
+    h = 0.3 * step.scale
+    table = engine._caps(step, h, 1e-4)
+    fold = Fold(kernel.build(table, kernel.grid_budget(step.hellinger, h), h), h, size)
+    for _ in range(steps - 1):
+        fold.step()
+    return fold
+
+
+def check_small_grid() -> None:
+    """Mass beyond a small grid is not lost: cutting the grid never lowers the bound."""
+    wide, narrow = small_fold(4000, 60).result(), small_fold(60, 60).result()
+    end = narrow.h * narrow.masses.size
+    for epsilon in (0.0, 0.5 * end, 0.95 * end):
+        assert narrow.delta(epsilon) >= wide.delta(epsilon) - 1e-9, epsilon
+    assert narrow.infinite > 1e-3
+    assert narrow.delta(0.95 * end) > 1.01 * wide.delta(0.95 * end)
+
+
+def check_mass() -> None:
+    """The law has mass 1, infinity included, unless extra mass was asked for."""
+    for size in (60, 400):
+        fold = small_fold(size, 30)
+        mass = (
+            fold.infinite
+            + fold.centre
+            + np.sum(fold.masses * (1 + np.exp(-fold.h * np.arange(1, fold.size + 1))))
+        )
+        assert fold.extra < 1e-12
+        assert abs(mass - 1) < 1e-12, mass - 1
+
+
+def check_unimodal() -> None:
+    """The symmetrised law falls on both sides of 0, also after a step from an uneven law."""
+    fold = small_fold(200, 5)
+    fold.masses[20] *= 0.5
+    fold.masses[40] += 1e-3
+    fold._settle()
+    symmetric = fold.masses * np.exp(-0.5 * fold.h * np.arange(1, fold.size + 1))
+    assert np.all(np.diff(np.append(fold.centre, symmetric)) <= 1e-15)
+
+
+def check_truncation() -> None:
+    """Leaving out copies is paid for: a coarse cut never gives less than a fine one."""
+    release = Release(WithReplacement(20, 4), 2.0)
+    fine = step_of(release, 1e-12)
+    for tail in (0.2, 1e-2):
+        coarse = step_of(release, tail)
+        lowest = 1 - (1 - coarse.tail) * (1 - float(coarse.caps(np.array([1.0]))[0]))
+        assert lowest >= float(fine.caps(np.array([1.0]))[0])
+        plan = engine._Plan(coarse, 3, (), -math.expm1(3 * math.log1p(-coarse.tail)))
+        exact = engine._Plan(fine, 3, (), 0.0)
+        worse, better = (
+            engine._best(engine._runs(p, 1e-2, lambda w, p=p: p.log_delta(w, 1.0)))
+            for p in (plan, exact)
+        )
+        assert worse.value >= better.value - 1e-3
+
+
+def check_one_step(q: float, sigma: float) -> None:
+    """Caps and budget against random configurations."""
+    step = Step(q, sigma, 2.0, None, single=False)
+    epsilon = np.array([0.0, 0.05, 0.3, 1.0, 3.0])
+    caps, largest = step.caps(epsilon), step.hellinger
+    for pair in random_planar(np.random.default_rng(1), 200):
+        for profile in both_orders(pair, q, sigma, epsilon):
+            assert np.all(profile <= caps * (1 + 1e-9) + 1e-15)
+        assert squared_hellinger(pair, q, sigma) <= largest * (1 + 1e-9)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -54,6 +55,14 @@ def test_no_configuration_with_replacement_beats_a_step(n: int, m: int, sigma: f
 def test_adversary_who_sees_a_full_batch_first(sigma: float) -> None:
     """One plain release, then the better order of one sampled step: by quadrature."""
     checks.check_mixed(sigma)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [checks.check_small_grid, checks.check_mass, checks.check_unimodal, checks.check_truncation],
+)
+def test_invariants(check: Callable[[], None]) -> None:
+    check()
 
 
 def test_order_of_counts_does_not_matter() -> None:

@@ -9,12 +9,12 @@ import pytest
 
 from accountants.copies import CopyLaw
 from accountants.errors import AccuracyError
-from accountants.fixed_size import log_with_replacement, log_without_replacement
+from accountants.fixed_size import log_with_replacement
 from accountants.tight import budget
 from accountants.tight.frontier import ATTAINED, Grams, first_cover, hellinger, inscribed
+from tests.tight import checks
 from tests.tight.configurations import (
     Copies,
-    both_orders,
     planar,
     random_planar,
     squared_hellinger,
@@ -26,13 +26,7 @@ SETTINGS = [(0.00512, 1.0), (0.3, 1.5), (0.1, 2.0), (0.7, 1.0), (0.1, 0.6), (0.0
 
 @pytest.mark.parametrize(("q", "sigma"), SETTINGS)
 def test_no_configuration_beats_one_step(q: float, sigma: float) -> None:
-    epsilon = np.array([0.0, 0.05, 0.3, 1.0, 3.0])
-    caps = np.exp(log_without_replacement(epsilon, q, sigma))
-    largest = budget.without_replacement(q, sigma)
-    for pair in random_planar(np.random.default_rng(1), 200):
-        for profile in both_orders(pair, q, sigma, epsilon):
-            assert np.all(profile <= caps * (1 + 1e-9) + 1e-15)
-        assert squared_hellinger(pair, q, sigma) <= largest * (1 + 1e-9)
+    checks.check_one_step(q, sigma)
 
 
 @pytest.mark.parametrize("sigma", [0.5, 1.0, 3.0])
