@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import math
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -200,7 +199,7 @@ class TruncatedCdpAccountant(PrivacyAccountant):
         """
         delta = validation.target_delta(target_delta)
         if self._non_private:
-            return 0.0 if delta == 1 else math.inf
+            return math.inf
         if not self._counts or delta == 1:
             return 0.0
         if delta == 0:
@@ -231,7 +230,8 @@ class TruncatedCdpAccountant(PrivacyAccountant):
         if not self._counts:
             return 0.0
         if epsilon == math.inf:
-            epsilon = sys.float_info.max  # failures do not vanish, the rest does
+            # A curve of finite slope leaves nothing there; only failures stay.
+            return family(self._counts, self.neighboring_relation, self._method, 5e-324).failure
 
         def reach(least: float) -> float:
             return max(1e-6, orders.order_for_delta(least, epsilon))
@@ -261,8 +261,8 @@ class TruncatedCdpAccountant(PrivacyAccountant):
         """Families with fewer and fewer failures; one only where nothing is cut off."""
         uses = sum(self._counts.values())
         seen: set[tuple[int, ...]] = set()
-        for decade in range(1, 320):
-            tail = delta * 10.0**-decade / uses
+        for quarter in range(1300):
+            tail = delta / uses * 10.0 ** (-quarter / 4)
             found = family(self._counts, self.neighboring_relation, self._method, max(tail, 5e-324))
             kappas = tuple(member.law.largest for member in found.members)
             if kappas not in seen:

@@ -247,7 +247,7 @@ def _useful(member: Member, method: str, least: float) -> float:
     else:
         # What the quadrature can do in a fraction of a second.
         t = member.law.largest * member.gap
-        limit = min(2000 / t, (10800 / t**2) ** (2 / 3), 220 / (t * math.sqrt(eta)))
+        limit = min(300 / t, (1600 / t**2) ** (2 / 3), 80 / (t * math.sqrt(eta)))
     room = 20 + max(0.0, math.log(max(least, 5e-324) / member.count))
     k = np.arange(1, member.law.largest + 1)
     log_p = np.log(np.array(member.law.probabilities[1:]) / eta)

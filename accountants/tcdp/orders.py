@@ -13,6 +13,7 @@ from scipy import optimize
 from accountants.rounding import above, below
 
 _UNIT = 2.0**-53
+_ITERATIONS = 1000
 
 
 def order_for_delta(rho: float, epsilon: float) -> float:
@@ -31,7 +32,7 @@ def order_for_delta(rho: float, epsilon: float) -> float:
     right = math.log(max(1.0, (epsilon + 1) / (2 * rho)))
     if left < -700:
         return 0.0
-    return math.exp(optimize.brentq(slope, left, right, xtol=1e-12))
+    return math.exp(optimize.brentq(slope, left, right, xtol=1e-12, maxiter=_ITERATIONS))
 
 
 def order_for_epsilon(rho: float, log_delta: float) -> float:
@@ -54,7 +55,7 @@ def order_for_epsilon(rho: float, log_delta: float) -> float:
 
     if not slope(left) < 0 < slope(right):
         return left
-    return float(optimize.brentq(slope, left, right, xtol=left * 1e-13))
+    return float(optimize.brentq(slope, left, right, xtol=left * 1e-13, maxiter=_ITERATIONS))
 
 
 def log_delta(rho: float, omega: float, epsilon: float) -> float:

@@ -36,6 +36,7 @@ _LOG_GAUSS_ERROR = math.log(64 / 15 / (1 - _ELLIPSE**-2)) - 2 * (_POINTS.size - 
 )
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _UNIT = 2.0**-53
+_BLOCK = 400_000  # terms that are held at a time
 _FAR = 10.0  # outputs this many standard deviations apart are bounded without quadrature
 
 
@@ -78,7 +79,13 @@ def _one_number_of_copies(t: float, eta: float, a: Array) -> Array:
     # Narrow enough that on the ellipses the ratio turns little, also to the power ``largest``,
     # and that below t/2 its inverse to that power stays moderate.
     half = min(0.35, 0.15 / t, 1.8 / (t * math.sqrt(largest)), 8 / (t * largest * eta))
-    reach = (largest - 0.5) * t + math.sqrt(2 * (60 - largest * math.log(eta)))
+    # The tail is to be far below the integral, which is above eta^a times the unsampled one,
+    # and above its value at a = 1, about (eta t)^2.
+    nats = min(
+        60 - largest * math.log(eta),
+        64 + 0.5 * largest * largest * t * t - 2 * math.log(min(1.0, eta * t)),
+    )
+    reach = (largest - 0.5) * t + math.sqrt(2 * nats)
     panels = np.arange(math.ceil(reach / (2 * half)), dtype=np.float64)
     centre = half * (2 * panels + 1)
     x = centre[:, None] + half * _POINTS  # distance from t/2, where the loss is 0
@@ -86,18 +93,29 @@ def _one_number_of_copies(t: float, eta: float, a: Array) -> Array:
     loss = _loss(t * x, eta)
     log_weight = np.log(half * _WEIGHTS) - 0.5 * u * u - _HALF_LOG_TWO_PI + 2 * np.log(loss)
     rounding = _UNIT * (64 + 4 * (0.5 * u * u + np.abs(log_weight)))
-    al = a[:, None, None] * loss
-    log_terms = (
-        log_weight
-        + al
-        + np.log(special.exprel(-al))
-        + np.log(special.exprel(-(a[:, None, None] - 1) * loss))
-    )
-    log_terms += np.log1p(rounding + 8 * _UNIT * (a[:, None, None] * (t * x)))
-    value: Array = special.logsumexp(log_terms, axis=(1, 2))
+    log_weight += np.log1p(rounding)
+    blocks = np.array_split(a, math.ceil(a.size * x.size / _BLOCK))
+    parts = [
+        _sum(block[:, None], t * x.ravel(), loss.ravel(), log_weight.ravel()) for block in blocks
+    ]
+    value = np.concatenate(parts)
     end = float(centre[-1] + half + t / 2)
     error = _quadrature_error(t, eta, a, centre + t / 2, half)
     return np.logaddexp(value, np.logaddexp(error, _tail(t, a, end)))
+
+
+def _sum(a: Array, y: Array, loss: Array, log_weight: Array) -> Array:
+    """log of the sum over nodes, at the orders ``a`` of shape (A, 1), rounded up."""
+    al = a * loss
+    log_terms = log_weight + al
+    log_terms += np.log(special.exprel(-al))
+    log_terms += np.log(special.exprel(loss - al))
+    log_terms += 8 * _UNIT * a * y
+    top: Array = log_terms.max(axis=1)
+    log_terms -= top[:, None]
+    total: Array = np.log(np.exp(log_terms, out=log_terms).sum(axis=1))
+    result: Array = top + total
+    return result
 
 
 def _loss(y: Array, eta: float) -> Array:
