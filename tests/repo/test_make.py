@@ -120,6 +120,25 @@ def test_test_runs_every_tool_and_stops_at_the_first_failure(workshop):
     assert asked[-1] == "format --check ."
 
 
+def test_integrations_have_an_environment_of_their_own(workshop):
+    code, asked = workshop.make("integrations")
+    assert code == 0
+    assert asked[0] == "-m venv .venv-integrations"
+    torch, rest = (line for line in asked if "-m pip" in line)
+    assert torch.endswith(" torch==2.13.0")
+    assert rest.endswith("--editable .[dev,integrations]")
+    assert asked[-1] == "-m tests.integrations"
+    assert not (workshop.folder / ".venv").exists()
+    code, asked = workshop.make("integrations", fail="tests.integrations")
+    assert (code, asked) == (2, ["-m tests.integrations"])
+
+
+def test_integrations_take_another_torch(workshop):
+    _, asked = workshop.make("integrations", "TORCH=torch==2.12 --index-url file:///wheels")
+    (torch, _) = (line for line in asked if "-m pip" in line)
+    assert torch.endswith(" torch==2.12 --index-url file:///wheels")
+
+
 def test_old_interpreter_is_refused_with_advice(workshop):
     code, asked = workshop.make("demo", fail="-c")
     assert (code, asked) == (2, [])
