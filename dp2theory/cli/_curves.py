@@ -27,35 +27,32 @@ def check_picture(path: Path | None) -> None:
         raise ValueError(f"--plot {path}: must end in {' or '.join(PICTURES)}")
 
 
-def curve_csv(
-    event: "DpEvent", question: Question, on_point: Callable[[], None] = lambda: None
-) -> str:
-    """The (ε, δ) curve: 41 equally spaced ε from 0, with both ends of δ and of its logarithm.
+def write_curve(path: Path, event: "DpEvent", question: Question) -> None:
+    """The (ε, δ) curve as CSV: 41 equally spaced ε from 0, with both ends of δ.
 
     Parameters
     ----------
+    path : Path
     event : DpEvent
     question : Question
         Its relation, and its δ where that is below 1e-12.
-    on_point : callable
-        Called after each point.
+
+    Raises
+    ------
+    ValueError
+        If the run has no finite ε.
     """
+    import numpy as np
+
     from accountants import ExactAccountant
+    from accountants.conversion import DeltaCurve
 
     accountant = ExactAccountant(question.relation)
     accountant.compose(event)
     last = accountant.get_epsilon(min(question.delta or 1.0, SMALLEST_DELTA))
     if not math.isfinite(last):
         raise ValueError("--curve: the run has no finite ε, so there is no curve to write")
-    lines = ["epsilon,delta_lower,delta_upper,log_delta_lower,log_delta_upper"]
-    for place in range(CURVE_POINTS):
-        epsilon = last * place / (CURVE_POINTS - 1)
-        delta = accountant.delta_bracket(epsilon)
-        log_delta = accountant.log_delta_bracket(epsilon)
-        ends = (epsilon, delta.lower, delta.upper, log_delta.lower, log_delta.upper)
-        lines.append(",".join(repr(float(end)) for end in ends))
-        on_point()
-    return "\n".join(lines) + "\n"
+    DeltaCurve.of(accountant, np.linspace(0.0, last, CURVE_POINTS).tolist()).to_csv(path)
 
 
 def pieces(event: "DpEvent") -> "Iterator[tuple[DpEvent, int]]":

@@ -116,7 +116,10 @@ def account(
         with waiting("asking peers", quiet=quiet):
             result["peers"] = peer_answers(tree, question)
     if curve is not None:
-        _write_curve(curve, tree, question, quiet=quiet)
+        from dp2theory.cli._curves import write_curve
+
+        with waiting("writing the curve", quiet=quiet):
+            write_curve(curve, tree, question)
         result["curve"] = str(curve)
     if plot is not None:
         result["against_steps"] = _draw(plot, tree, question, accountant, found[0], quiet=quiet)
@@ -202,14 +205,6 @@ def _alternatives(described: Described, question: Question, *, quiet: bool) -> l
                 }
             )
     return found
-
-
-def _write_curve(path: Path, tree: Any, question: Question, *, quiet: bool) -> None:
-    from dp2theory.cli._curves import CURVE_POINTS, curve_csv
-    from dp2theory.files import write_text
-
-    with progress("curve", CURVE_POINTS, quiet=quiet) as advance:
-        write_text(path, curve_csv(tree, question, advance))
 
 
 def _draw(
