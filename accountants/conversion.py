@@ -66,7 +66,6 @@ def largest_rho(target_epsilon: float, target_delta: float, omega: float = math.
     def fits(log_rho: float) -> bool:
         return TruncatedCdp(math.exp(log_rho), omega).epsilon(delta) <= epsilon
 
-    # The curve alone costs at least rho at every order above 1, less log of a/(a-1).
     low, high = -700.0, 700.0
     if not fits(low):
         return 0.0

@@ -102,7 +102,8 @@ class GaussianDp:
         """
         value = _trade_off(alpha, self.mu)
         # A quantile is at most 40; its rounding moves the logarithm by up to its square.
-        return np.maximum(value * (1 - _ROUNDING * (40 + self.mu) ** 2), 0.0)
+        margin = min(1.0, _ROUNDING * (40 + min(self.mu, 1e9)) ** 2)
+        return np.where(value == 1, 1.0, value * (1 - margin))
 
 
 @dataclass(frozen=True)

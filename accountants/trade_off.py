@@ -226,6 +226,7 @@ def _below(profile: _Profile) -> tuple[Array, Array]:
     raw = (low - left * x) - (anchor_low - right * anchor)
     corner = np.clip(np.where(turn > 0, raw / np.where(turn > 0, turn, 1.0), x), x, end)
     height = np.minimum(low + left * (corner - x), anchor_low + right * (corner - anchor))
+    height = np.where(turn > 0, height, low)  # parallel lines have their worst at the points
     return np.concatenate([corner, x]), np.concatenate([np.maximum(height, 0.0), low])
 
 

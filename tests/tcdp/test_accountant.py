@@ -36,7 +36,7 @@ from accountants.tcdp.accountant import TruncatedCdpAccountant
 from accountants.tcdp.advanced import Steps, dwork_rothblum_vadhan, optimal_epsilon
 from accountants.tcdp.amplification import OutsideRegionError
 from accountants.tcdp.families import METHODS
-from tests.tcdp import truth
+from tests.tcdp import checks, truth
 
 ADD_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -79,6 +79,10 @@ def test_never_below_the_exact_lower_end(sampling: Sampling, relation: Neighbori
     for method in ("gaussian", "gaussian-closed", "agnostic"):
         upper = of(sampling, sigma, steps, relation, method).get_epsilon(delta)
         assert lower < upper < 20 * lower, method
+
+
+def test_above_the_exact_lower_end_where_copies_abound() -> None:
+    checks.check_accountant(TruncatedCdpAccountant)
 
 
 def test_how_loose_it_is() -> None:
