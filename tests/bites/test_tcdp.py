@@ -5,7 +5,6 @@ Every check used here passes on the real thing (tests/tcdp, and the last test be
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +19,7 @@ from accountants.copies import CopyLaw
 from accountants.tcdp import advanced, agnostic, amplification, families, sampled_gaussian
 from accountants.tcdp.accountant import TruncatedCdpAccountant
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
+from accountants.walk import Release
 from tests.tcdp import checks
 from tests.tcdp import test_advanced as advanced_tests
 from tests.tcdp import test_amplification as amplification_tests
@@ -133,13 +133,16 @@ def test_broken_variant_is_caught(check: Callable[[Any], None], broken: Any) -> 
 
 def test_dropped_tail_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies cut at one, and nothing carried for it."""
-    right = CopyLaw.of
+    right = families.copy_law
 
-    def cut(draws: int, probability: float, *, largest: int) -> CopyLaw:
-        return dataclasses.replace(right(draws, probability, largest=1), tail=0.0)
+    def cut(release: Release, tail: float) -> CopyLaw | None:
+        law = right(release, tail)
+        if law is None or law.largest == 1:
+            return law
+        p = np.array(law.probabilities[:2])
+        return CopyLaw(tuple((p / p.sum()).tolist()), 0.0)
 
-    monkeypatch.setattr(families, "copies_for_tail", lambda *_: 1)
-    monkeypatch.setattr(CopyLaw, "of", cut)
+    monkeypatch.setattr(families, "copy_law", cut)
     with pytest.raises(AssertionError):
         checks.check_accountant(TruncatedCdpAccountant)
 
