@@ -14,7 +14,11 @@ from accountants.ledger import (
     state_to_json,
     write_state,
 )
+from accountants.renyi.accountant import RenyiAccountant
+from accountants.tcdp.accountant import TruncatedCdpAccountant
 from tests.accountants.test_ledger import POISSON, changed
+
+REPLACE = NeighboringRelation.REPLACE_ONE
 
 MIXED = [
     (POISSON, 321),
@@ -51,6 +55,37 @@ def test_settings_are_part_of_the_state():
     assert resumed.settings() == accountant.settings()
     assert resumed.get_epsilon(1e-6) == accountant.get_epsilon(1e-6)
     assert resumed.get_epsilon(1e-6) != ExactAccountant().compose(POISSON, 100).get_epsilon(1e-6)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ExactAccountant(NeighboringRelation.REPLACE_ONE, tightness="tight"),
+        lambda: RenyiAccountant(NeighboringRelation.REPLACE_ONE),
+        lambda: RenyiAccountant(orders=[1.5, 2.0, 7.0, 64.0]),
+        lambda: TruncatedCdpAccountant(NeighboringRelation.REPLACE_ONE),
+    ],
+)
+def test_every_accountant_resumes_to_the_last_bit(make, tmp_path):
+    whole, first = make(), make()
+    fixed = dp_accounting.SampledWithoutReplacementDpEvent(
+        1000, 10, dp_accounting.GaussianDpEvent(3.3)
+    )
+    plain = dp_accounting.GaussianDpEvent(30.0)
+    mixed = [plain] if first.neighboring_relation is not REPLACE else [fixed, plain]
+    for event in mixed:
+        whole.compose(event, 70)
+        first.compose(event, 70)
+    path = tmp_path / "state.json"
+    write_state(path, first)
+    resumed = read_state(path)
+    for accountant in (whole, resumed):
+        accountant.compose(mixed[0], 30)
+    assert type(resumed) is type(whole)
+    assert resumed.settings() == whole.settings()
+    assert len(resumed) == len(whole)
+    assert resumed.get_epsilon(1e-6) == whole.get_epsilon(1e-6)
+    assert resumed.get_delta(1.0) == whole.get_delta(1.0)
 
 
 def test_an_empty_accountant_comes_back_empty():
