@@ -24,7 +24,7 @@ from accountants.walk import Release
 
 Array = NDArray[np.float64]
 
-_ROUND_UP = 1 + 1e-12
+_ROUND_UP = 1 + 1e-11
 _MAX_COPIES = 40
 
 

@@ -33,6 +33,7 @@ def test_above_the_attained_pair_and_close(row: checks.Row) -> None:
 
 def test_above_adaptive_adversaries() -> None:
     checks.check_adaptive()
+    checks.check_bang_bang()
 
 
 @pytest.mark.parametrize(("n", "m", "sigma", "grid"), [(10, 3, 1.5, 0.4), (20, 1, 1.0, 0.4)])
