@@ -53,7 +53,7 @@ class RenyiAccountant(PrivacyAccountant):
     >>> step = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
     >>> accountant = RenyiAccountant().compose(step, 1000)
     >>> round(accountant.get_epsilon(1e-6), 6)
-    2.436325
+    2.436324
     """
 
     def __init__(

@@ -123,9 +123,9 @@ def best_order(curve: Curve, value: Callable[[Array, Array], Array]) -> tuple[fl
         best = int(np.argmin(found))
         if found[best] < answer:
             answer, order = float(found[best]), 1 + float(b[best])
-        low, high = max(best - 1, 0), min(best + 1, b.size - 1)
-        low_end, high_end = b[low], b[high]
-    x, y = np.log(b[low : high + 1]), found[low : high + 1]
+        first, last = max(best - 1, 0), min(best + 1, b.size - 1)
+        low_end, high_end = b[first], b[last]
+    x, y = np.log(b[first : last + 1]), found[first : last + 1]
     for _ in range(_PARABOLAS):
         left, right = (y[0] - y[1], y[-1] - y[1]) if y.size == 3 else (0.0, 0.0)
         if not left + right > 0:

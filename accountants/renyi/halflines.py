@@ -25,17 +25,18 @@ from numpy.polynomial.legendre import leggauss
 from numpy.typing import NDArray
 from scipy import optimize
 
-from accountants.renyi.lines import Mixture, Nodes
-from accountants.renyi.quadrature import log_moments
+from accountants.renyi.lines import Mixture, Nodes, Order
+from accountants.renyi.quadrature import COARSE, log_moments
 from accountants.renyi.series import ROUND, entropy_excess, log_excess
+from accountants.renyi.strips import rounding, smallest_excess
 
 Array = NDArray[np.float64]
 
-_ORDER = 24
+_ORDER = 32
 _POINTS, _WEIGHTS = leggauss(_ORDER)
 _ELLIPSE = 4.0  # sum of the semi-axes of the ellipse, in half widths of a panel
 _ANGLE = 0.5 * math.pi
-_EDGE = 10.0  # range beyond the tilted mean
+_DIGITS = 32.0  # nats below the moment that the tail beyond the last panel aims at
 _MAX_NODES = 4_000_000
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
@@ -102,13 +103,23 @@ class HalfLine:
                 return low
         return float(optimize.brentq(loss, low, high, xtol=1e-14))
 
-    def panels(self, b: float) -> Panels:
-        """Gauss-Legendre panels that suit orders up to 1 + ``b``."""
+    def edge(self, b: float) -> float:
+        """Range beyond the tilted mean that orders from 1 + ``b`` on need."""
+        least = smallest_excess(self.upper, Order.REMOVE, b) * self.weight
+        return math.sqrt(2 * (_DIGITS + math.log(1 + (1 + b) / least)))
+
+    def rounding(self, b: Array, unit: float = ROUND) -> Array:
+        """Bound on the relative error of the parts that floats leave; see ``strips.rounding``."""
+        parts = rounding(self.upper, Order.REMOVE, b, self.edge(float(b[0])), unit)
+        return parts * (2.0 if self.lower_gap > 0 else 1.0)
+
+    def panels(self, b_low: float, b_high: float) -> Panels:
+        """Gauss-Legendre panels that suit the orders 1 + ``b_low`` … 1 + ``b_high``."""
         c = self.upper.reach
         tall = 0.5 * (_ELLIPSE - 1 / _ELLIPSE)
         half = min(0.5, 0.98 * _ANGLE / (tall * c))
         first = self.start()
-        last = c * (1 + b) + _EDGE
+        last = c * (1 + b_high) + self.edge(b_low)
         count = max(1, math.ceil((last - first) / (2 * half)))
         return Panels(self, first, half, count)
 
@@ -127,9 +138,9 @@ class Panels:
         """Number of nodes."""
         return self.count * _ORDER
 
-    def nodes(self) -> tuple[Nodes, Nodes]:
+    def nodes(self, dtype: type = np.float64) -> tuple[Nodes, Nodes]:
         """The pair for the part "up" and for the part "down"."""
-        centres = self.first + self.half * (2 * np.arange(self.count) + 1)
+        centres = self.first + self.half * (2 * np.arange(self.count, dtype=dtype) + 1)
         u = np.add.outer(centres, self.half * _POINTS).ravel()
         w, loss, log_lower = self.line.relative(u)
         loss, w = np.maximum(loss, 0.0), np.maximum(w, 0.0)
@@ -205,16 +216,17 @@ def log_parts(line: HalfLine, b: Array) -> tuple[Array, Array]:
     wide = b * line.upper.reach
     level = np.floor(np.log2(np.maximum(wide / 100.0, 1.0)) / 2)
     for some in np.split(np.arange(b.size), np.flatnonzero(np.diff(level)) + 1):
-        panels = line.panels(float(b[some[-1]]))
+        panels = line.panels(float(b[some[0]]), float(b[some[-1]]))
         if panels.size > _MAX_NODES:
             continue
+        apart = Mixture(line.upper.probabilities, line.upper.gap - line.lower_gap)
+        fine = (line.rounding(b[some]) > COARSE * apart.size(b[some])).any()
+        dtype = np.longdouble if fine else np.float64
+        lost = line.rounding(b[some], float(np.finfo(dtype).eps) / 2)
+        ends = np.full(some.size, panels.size)
         for part, nodes, error in zip(
-            (up, down), panels.nodes(), panels.log_errors(b[some]), strict=True
+            (up, down), panels.nodes(dtype), panels.log_errors(b[some]), strict=True
         ):
-            ends = np.full(some.size, panels.size)
-            exact = log_moments(nodes, b[some], ends)
-            far = line.upper.reach * (1 + b[some]) + _EDGE
-            c = line.upper.reach
-            rounding = ROUND * (300 + 1.5 * far**2 + 2 * (1 + b[some]) * (8 * c * far + 4 * c * c))
-            part[some] = np.logaddexp(exact + rounding, error)
+            found = log_moments(nodes, b[some], ends).astype(np.float64)
+            part[some] = np.logaddexp(found + lost, error)
     return up, down

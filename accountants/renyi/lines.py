@@ -69,8 +69,8 @@ class Mixture:
 
     def relative(self, u: Array) -> tuple[Array, Array]:
         """(density ratio to N(0, 1)) - 1 at ``u``, and the log of the ratio."""
-        k = np.arange(1, len(self.probabilities), dtype=np.float64)[:, None]
-        p = np.array(self.probabilities[1:])
+        k = np.arange(1, len(self.probabilities), dtype=u.dtype)[:, None]
+        p = np.array(self.probabilities[1:], dtype=u.dtype)
         y = (k * self.gap) * u - 0.5 * np.square(k * self.gap)
         if y.max() < _FAR:
             w = np.expm1(y[0]) * p[0] if p.size == 1 else p @ np.expm1(y)
@@ -97,6 +97,11 @@ class Mixture:
         log_norm = np.where(growth[:, -1] < _FAR, near, far)
         top = np.maximum(terms.max(axis=1), self.log_absent)
         return (1 + b) * log_norm, (1 + b) * (log_norm - top)
+
+    def size(self, b: Array) -> Array:
+        """Lower bound on log E r^(1+b), at least 1: what errors of it are compared with."""
+        value, excess = self.log_power_mean(b)
+        return np.maximum(value - excess, 1.0)
 
 
 @dataclass(frozen=True)

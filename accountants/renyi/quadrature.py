@@ -19,7 +19,7 @@ from scipy import special
 
 from accountants.renyi.lines import Mixture, Nodes, Order, line_nodes
 from accountants.renyi.series import ROUND
-from accountants.renyi.strips import Strip
+from accountants.renyi.strips import Strip, rounding
 
 Array = NDArray[np.float64]
 
@@ -29,6 +29,7 @@ _MAX_CELLS = 4_000_000
 _RATIO = 8.0  # spread of order - 1 within a block
 _NEAR = 0.5  # |bL| up to which a series is summed
 _OVERFLOW = 600.0
+COARSE = 2e-11  # rounding from which nodes are in extended precision
 _POWERS = np.arange(2, 17)
 _FACTORIALS = special.factorial(_POWERS)
 
@@ -88,13 +89,16 @@ def _by_quadrature(mixture: Mixture, order: Order, b: Array) -> Array:
     strip = Strip.of(mixture, order, float(b[0]), float(b[-1]))
     if strip.size > _MAX_NODES:
         return np.full(b.shape, math.inf)
-    nodes = line_nodes(mixture, order, strip.nodes(), strip.step)
-    # An order needs the nodes up to its own tilted mean only.
-    tilt = np.zeros_like(b) if order is Order.ADD else b[-1] - b
-    ends = strip.size - np.floor(tilt * (mixture.reach / strip.step)).astype(np.intp)
-    log_excess = log_moments(nodes, b, ends)
-    last = nodes.log_mass[-1] - math.log(strip.step) + b * nodes.loss[-1]
-    error = strip.relative_error(mixture, order, b, log_excess, last)
+    lost = rounding(mixture, order, b, strip.edge)
+    fine = (lost > COARSE * (mixture.size(b) if order is not Order.ADD else 1.0)).any()
+    dtype = np.longdouble if fine else np.float64
+    unit = float(np.finfo(dtype).eps) / 2
+    nodes = line_nodes(mixture, order, strip.nodes().astype(dtype), strip.step)
+    ends = strip.ends(b)
+    log_excess = log_moments(nodes, b, ends).astype(np.float64)
+    last = (nodes.log_mass[ends - 1] + b * nodes.loss[ends - 1]).astype(np.float64)
+    last -= math.log(strip.step)
+    error = strip.relative_error(mixture, order, b, log_excess, last, unit)
     value = np.logaddexp(0.0, log_excess + np.log1p(error)) * (1 + 8 * ROUND) / b
     return np.where(np.isfinite(value), value, math.inf)
 

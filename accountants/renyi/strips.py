@@ -36,7 +36,9 @@ class Strip:
     low, high : float
         Range of the nodes.
     edge : float
-        Slope, at least, of the log of the integrand beyond ``high``.
+        The log of the integrand falls at least with this slope beyond the range of an order.
+    tilt : float
+        How much further that range reaches for each unit of the order.
     """
 
     height: float
@@ -44,11 +46,12 @@ class Strip:
     low: float
     high: float
     edge: float
+    tilt: float
 
     @staticmethod
     def of(mixture: Mixture, order: Order, b_low: float, b_high: float) -> Strip:
         """A strip that suits the orders 1 + ``b_low`` … 1 + ``b_high``."""
-        least = _smallest_excess(mixture, order, b_low)
+        least = smallest_excess(mixture, order, b_low)
         steep = 0.0 if order is Order.REMOVE else -b_high * mixture.log_absent
         digits = _DIGITS + steep + math.log(8 + (8 + 4 * b_low) / least)
         widest = math.pi / mixture.reach * (1.0 if order is Order.REMOVE else 0.5)
@@ -56,10 +59,20 @@ class Strip:
         step = _few_digits(2 * math.pi * height / (digits + 0.5 * height * height))
         edge = math.sqrt(2 * (_DIGITS + steep + math.log(1 + (2 + b_low) / least)))
         low = -edge - (mixture.reach if order is Order.REPLACE else 0.0)
-        tilt = 1.0 if order is Order.ADD else 1 + b_high
-        high = mixture.reach * tilt + edge
+        tilt = 0.0 if order is Order.ADD else mixture.reach
+        if order is Order.REPLACE:  # what the mirror image adds to the slope beyond ``edge``
+            tilt += mixture.reach * min(
+                1.0, mixture.present / mixture.absent * math.exp(-mixture.reach * edge)
+            )
+        high = mixture.reach + tilt * b_high + edge
         first, last = math.floor(low / step), math.ceil(high / step)
-        return Strip(height, step, first * step, last * step, edge)
+        return Strip(height, step, first * step, last * step, edge, tilt)
+
+    def ends(self, b: Array) -> NDArray[np.intp]:
+        """How many nodes each order uses: those up to its own range."""
+        unused = np.floor((b[-1] - b) * (self.tilt / self.step)).astype(np.intp)
+        used: NDArray[np.intp] = self.size - unused
+        return used
 
     @property
     def size(self) -> int:
@@ -72,7 +85,13 @@ class Strip:
         return self.step * np.arange(first, first + self.size, dtype=np.float64)
 
     def relative_error(
-        self, mixture: Mixture, order: Order, b: Array, log_excess: Array, log_last: Array
+        self,
+        mixture: Mixture,
+        order: Order,
+        b: Array,
+        log_excess: Array,
+        log_last: Array,
+        unit: float = ROUND,
     ) -> Array:
         """Bound on (M - 1 - sum) / sum.
 
@@ -82,12 +101,15 @@ class Strip:
         log_excess : ndarray, shape (A,)
             log of the sum for M - 1.
         log_last : ndarray, shape (A,)
-            log of the density of P at the last node, times exp(b loss).
+            log of the density of P times exp(b loss) at the last node that each order uses.
+        unit : float
+            Rounding unit of the nodes.
         """
         with np.errstate(over="ignore", invalid="ignore"):  # an infinite bound is one
-            return self._relative_error(mixture, order, b, log_excess, log_last)
+            missed = self._missed(mixture, order, b, log_excess, log_last)
+            return missed + rounding(mixture, order, b, self.edge, unit)
 
-    def _relative_error(
+    def _missed(
         self, mixture: Mixture, order: Order, b: Array, log_excess: Array, log_last: Array
     ) -> Array:
         inverse = np.exp(np.clip(-log_excess, -700.0, 700.0))
@@ -108,32 +130,33 @@ class Strip:
         if order is Order.ADD:
             right = b * special.ndtr(-beyond) * inverse
         else:
-            raised = log_last
-            if order is Order.REPLACE:  # from the mirror image at the last node to p_0
-                far = -mixture.gap * self.high - 0.5 * mixture.gap**2
-                raised = log_last + b * present / absent * math.exp(far)
-            right = np.exp(np.minimum(raised - log_excess, 700.0)) / self.edge
+            right = np.exp(np.minimum(log_last - log_excess, 700.0)) / self.edge
         turns = 2 * math.pi * self.height / self.step
         aliases = 2 * norm * math.exp(0.5 * self.height**2 - turns) / -math.expm1(-turns)
         error: Array = aliases + left * inverse + right
-        return error + rounding(mixture, order, b, self.edge)
+        return error
 
 
-def rounding(mixture: Mixture, order: Order, b: Array, edge: float) -> Array:
+def rounding(mixture: Mixture, order: Order, b: Array, edge: float, unit: float = ROUND) -> Array:
     """Bound on the relative error of a sum for M - 1 that floats leave.
 
     Each exponent b L - u^2/2 is a few units off for its size, at nodes up to ``edge`` beyond the
-    tilted mean; sums of positive terms add what the adding loses.
+    tilted mean; sums of positive terms add what the adding loses.  ``unit`` is the rounding unit
+    of the nodes; the gap itself is a double, and so is the result.
     """
     c = mixture.reach
     tilt = c * (np.ones_like(b) if order is Order.ADD else 1 + b)
     far = tilt + edge
-    losses = 2.0 if order is Order.REPLACE else 1.0
-    units: Array = 200 + 1.5 * far**2 + losses * (1 + b) * (8 * c * far + 4 * c * c)
-    return ROUND * units
+    # At outputs below 0 a ratio moves by at most this for what its exponent does; there alone
+    # powers of the inverse count, and of two mirror images one is there.
+    calm = min(1.0, mixture.present / mixture.absent)
+    losses = {Order.REMOVE: 1.0, Order.ADD: calm, Order.REPLACE: 1 + calm}[order]
+    moved = (1 + losses * (1 + b)) * c * far
+    units: Array = 1.5 * far**2 + 8 * moved + 4 * losses * (1 + b) * c * c
+    return unit * units + ROUND * (200 + moved)
 
 
-def _smallest_excess(mixture: Mixture, order: Order, b: float) -> float:
+def smallest_excess(mixture: Mixture, order: Order, b: float) -> float:
     """Lower bound on M - 1: b KL >= 2 b TV^2, with TV at the middle of the nearest two means."""
     apart = mixture.gap * (2.0 if order is Order.REPLACE else 1.0)
     variation = mixture.present * math.erf(apart / (2 * math.sqrt(2)))

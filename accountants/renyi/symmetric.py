@@ -19,7 +19,7 @@ from accountants.renyi.series import ROUND
 
 Array = NDArray[np.float64]
 
-_LARGE = 60.0  # log moments beyond which the part near P = Q is below rounding
+_LARGE = 32.0  # log moments beyond which the part near P = Q is below rounding
 _NEGLIGIBLE = 1e-14
 
 

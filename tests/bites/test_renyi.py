@@ -92,7 +92,7 @@ def test_nodes_that_stop_before_the_tilted_mean(monkeypatch: pytest.MonkeyPatch)
         return dataclasses.replace(strip, high=strip.step * round(6 / strip.step))
 
     monkeypatch.setattr(strips.Strip, "of", staticmethod(of))
-    monkeypatch.setattr(strips.Strip, "relative_error", lambda self, m, o, b, e, t: 0 * b)
+    monkeypatch.setattr(strips.Strip, "relative_error", lambda self, m, o, b, e, t, u: 0 * b)
     with caught():
         test_quadrature.test_reference_values()
 
@@ -113,7 +113,7 @@ def test_too_few_nodes_without_their_error(monkeypatch: pytest.MonkeyPatch) -> N
     wide = quadrature.divergences(mixture, quadrature.Order.REMOVE, orders)
     assert (wide >= truth * (1 - 1e-11)).all()
     assert (wide > truth * (1 + 1e-6)).any()
-    monkeypatch.setattr(strips.Strip, "relative_error", lambda self, m, o, b, e, t: 0 * b)
+    monkeypatch.setattr(strips.Strip, "relative_error", lambda self, m, o, b, e, t, u: 0 * b)
     with caught():
         test_quadrature.test_reference_values()
 
