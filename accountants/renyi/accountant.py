@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from accountants import validation
 from accountants.renyi import conversion
+from accountants.renyi.approximate import ApproximateRenyi
 from accountants.renyi.composition import Composition, truncations
 from accountants.renyi.curves import repeats, untruncated
 from accountants.rounding import above, exp_bracket
@@ -254,6 +255,12 @@ class RenyiAccountant(PrivacyAccountant):
             return 1.0
         log_kept = self._given().log_kept
         return above(-math.expm1(log_kept)) if log_kept else 0.0
+
+    def approximate(self, orders: ArrayLike) -> ApproximateRenyi:
+        """The curve at increasing ``orders`` with the δ that it carries; raises as ``rdp``."""
+        flat = np.unique(_orders(np.ravel(np.asarray(orders, dtype=np.float64))))
+        values = self.rdp(flat)
+        return ApproximateRenyi(tuple(flat.tolist()), tuple(values.tolist()), self.truncation_delta)
 
     def _given(self) -> Composition:
         if self._largest_copies is None:

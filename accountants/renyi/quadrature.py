@@ -29,7 +29,7 @@ _MAX_CELLS = 4_000_000
 _RATIO = 8.0  # spread of order - 1 within a block
 _NEAR = 0.5  # |bL| up to which a series is summed
 _OVERFLOW = 600.0
-COARSE = 2e-11  # rounding from which nodes are in extended precision
+COARSE = 5e-11  # rounding from which nodes are in extended precision
 _POWERS = np.arange(2, 17)
 _FACTORIALS = special.factorial(_POWERS)
 

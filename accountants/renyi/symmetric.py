@@ -21,6 +21,7 @@ Array = NDArray[np.float64]
 
 _LARGE = 32.0  # log moments beyond which the part near P = Q is below rounding
 _NEGLIGIBLE = 1e-14
+_FAIR = 200.0  # log moments up to which a second bound is tried
 
 
 def replaced(law: tuple[float, ...], gap: float, orders: Array) -> Array:
@@ -41,17 +42,31 @@ def replaced(law: tuple[float, ...], gap: float, orders: Array) -> Array:
     mixture = Mixture(law, 2 * gap)
     kept = math.fsum((1.0, *(-p for p in law[2:])))  # p_0 + p_1
     b = orders - 1
+    attained = divergences(mixture, Order.REMOVE, orders)
     # (r^order - 1)(1 - r^-b) <= r^order: M - 1 is at most the moment over the whole line.
-    whole = b * (divergences(mixture, Order.REMOVE, orders) - math.log(kept))
+    whole = b * (attained - math.log(kept))
     value = np.logaddexp(0.0, whole) / b
     todo = whole <= _LARGE
     if todo.any():
         some = b[todo]
         log_excess = np.logaddexp(*log_parts(HalfLine(mixture, (kept, 0.0)), some))
         value[todo] = np.fmin(value[todo], np.logaddexp(0.0, log_excess) / some)
-        if len(law) > 2:
-            value[todo] = np.fmin(value[todo], coupled(law, 2 * gap, orders[todo]))
+    todo = _worth_coupling(law, 2 * gap, b, b * value) & (value > attained * (1 + 1e-6))
+    if todo.any():
+        value[todo] = np.fmin(value[todo], coupled(law, 2 * gap, orders[todo]))
     return value * (1 + 8 * ROUND)
+
+
+def _worth_coupling(
+    law: tuple[float, ...], gap: float, b: Array, found: Array
+) -> NDArray[np.bool_]:
+    """Where the coupled profile may give less than the log moment ``found``, at a fair cost."""
+    if len(law) == 2:
+        return np.zeros(b.shape, dtype=np.bool_)
+    # its last term alone
+    eta, last = math.fsum(law[1:]), gap * (len(law) - 1)
+    log_last = math.log(law[-1] / eta) + (1 + b) * math.log(eta) + 0.5 * b * (1 + b) * last**2
+    return (found <= _FAIR) & (log_last < found)
 
 
 def coupled(law: tuple[float, ...], gap: float, orders: Array) -> Array:
@@ -111,11 +126,11 @@ def special_replaced(
     b = orders - 1
     real = HalfLine(Mixture(law, 2 * gap), (law[0], law[1]), lower_gap=gap)
     null = HalfLine(Mixture(law, gap), (kept, 0.0))
-    if direction is Direction.REMOVE:
-        first, second = real, null
+    removing = direction is Direction.REMOVE
+    first, second = (real, null) if removing else (null, real)
+    if removing:
         log_moment, excess = _closed_real(real, b)
     else:
-        first, second = null, real
         log_moment, excess = null.upper.log_power_mean(b)
         log_moment = log_moment - b * math.log(kept)
     # The part "down" is at most b times a total variation.
@@ -123,9 +138,31 @@ def special_replaced(
     todo = (log_moment < _LARGE) | (excess > _NEGLIGIBLE * log_moment)
     if todo.any():
         some = b[todo]
-        log_excess = np.logaddexp(log_parts(first, some)[0], log_parts(second, some)[1])
-        value[todo] = np.fmin(value[todo], np.logaddexp(0.0, log_excess) / some)
+        up, down = log_parts(first, some)[0], log_parts(second, some)[1]
+        value[todo] = np.fmin(value[todo], np.logaddexp(0.0, np.logaddexp(up, down)) / some)
+    todo = _worth_coupling(law, gap, b, b * value)
+    if todo.any():
+        some = b[todo]
+        up = _coupled_parts(law, gap, removing, some)[0]
+        down = _coupled_parts(law, gap, not removing, some)[1]
+        value[todo] = np.fmin(value[todo], np.logaddexp(0.0, np.logaddexp(up, down)) / some)
     return value * (1 + 8 * ROUND)
+
+
+def _coupled_parts(
+    law: tuple[float, ...], gap: float, from_real: bool, b: Array
+) -> tuple[Array, Array]:
+    """Both parts of the coupled profile from the special record or to it, summed over k."""
+    eta, ups, downs = math.fsum(law[1:]), [], []
+    for k, p in enumerate(law[1:], 1):
+        if p > 0:
+            upper = Mixture((1 - eta, eta), gap * k * (2 if from_real else 1))
+            lower = (1 - eta, eta) if from_real else (1.0, 0.0)
+            line = HalfLine(upper, lower, lower_gap=gap * k * from_real, weight=p / eta)
+            up, down = log_parts(line, b)
+            ups.append(up)
+            downs.append(down)
+    return np.logaddexp.reduce(ups, axis=0), np.logaddexp.reduce(downs, axis=0)
 
 
 def _closed_real(line: HalfLine, b: Array) -> tuple[Array, Array]:

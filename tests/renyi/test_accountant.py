@@ -217,6 +217,19 @@ def test_composition_is_additive(
     assert RenyiAccountant(relation).compose(tree).get_epsilon(1e-5) == together.get_epsilon(1e-5)
 
 
+def test_the_curve_as_an_object() -> None:
+    accountant = RenyiAccountant(REPLACE, orders=[2.0, 3.0, 4.0], largest_copies=3)
+    accountant.compose(draws(50000, 256, 4.0), 100)
+    curve = accountant.approximate([4.0, 2.0, 3.0])
+    assert curve.orders == (2.0, 3.0, 4.0)
+    assert curve.delta == accountant.truncation_delta > 0
+    assert curve.get_epsilon(1e-6) == pytest.approx(accountant.get_epsilon(1e-6), rel=1e-11)
+    half = RenyiAccountant(REPLACE, largest_copies=3).compose(draws(50000, 256, 4.0), 50)
+    twice = half.approximate([2.0, 3.0, 4.0]).repeat(2)
+    np.testing.assert_allclose(twice.divergences, curve.divergences, rtol=1e-13)
+    assert twice.delta == pytest.approx(curve.delta, rel=1e-9)
+
+
 def test_mixed_events_add() -> None:
     events = [poisson(0.01, 1.0), subset(50000, 256, 2.0), draws(50000, 256, 4.0)]
     for relation in NeighboringRelation:
