@@ -88,6 +88,10 @@ class HalfLine:
 
     def start(self) -> float:
         """u_0, where P = Q."""
+        p, d = self.upper.probabilities, self.lower
+        if len(p) == 2 and (d == (1.0, 0.0) or d == p):
+            # The record's own two laws meet in the middle.
+            return 0.5 * (self.upper.gap + (self.lower_gap if d == p else 0.0))
 
         def loss(u: float) -> float:
             return float(self.relative(np.array([u]))[0][0])
