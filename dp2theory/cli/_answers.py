@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.cli._exit import reason
+
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
@@ -64,12 +66,6 @@ def answers(
                 raise
             found.append({"accountant": name, "claim": "none", "refused": reason(error)})
     return found
-
-
-def reason(error: Exception) -> str:
-    """The reason in a refusal of an event, without the event that stands around it."""
-    text = " ".join(str(error).split())
-    return text.partition("Error: [")[2].partition("] caused by")[0] or text
 
 
 def _exact(name: str, event: "DpEvent", question: Question, tightness: str) -> dict[str, Any]:

@@ -58,6 +58,12 @@ def _is_instance_of(error: BaseException, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(error, kind)
 
 
+def reason(error: Exception) -> str:
+    """The reason in a refusal of an event, without the event that stands around it."""
+    text = " ".join(str(error).split())
+    return text.partition("Error: [")[2].partition("] caused by")[0] or text
+
+
 def classify(error: BaseException) -> tuple[ExitCode, str]:
     """The exit code and the message (one line) for an exception that ended a command."""
     text = " ".join(str(error).split())
@@ -67,7 +73,7 @@ def classify(error: BaseException) -> tuple[ExitCode, str]:
     if isinstance(error, KeyboardInterrupt) or _is_instance_of(error, "typer", "Abort"):
         return ExitCode.INTERRUPTED, text or "interrupted"
     if _is_instance_of(error, "dp_accounting.privacy_accountant", "UnsupportedEventError"):
-        return ExitCode.UNSUPPORTED, f"not supported: {text}"
+        return ExitCode.UNSUPPORTED, f"not supported: {reason(error)}"
     if _is_instance_of(error, "accountants", "InfeasibleBudgetError"):
         nearest = " ".join(str(getattr(error, "nearest", "")).split())
         if nearest and nearest not in text:

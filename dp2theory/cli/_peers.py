@@ -13,7 +13,8 @@ from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dp2theory.cli._answers import Question, reason
+from dp2theory.cli._answers import Question
+from dp2theory.cli._exit import reason
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent

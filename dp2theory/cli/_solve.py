@@ -146,12 +146,7 @@ def _noise_multiplier(wanted: Wanted) -> Solution:
 
     assert wanted.batch_size is not None
     run = wanted.run(wanted.batch_size)
-    budget = wanted.budget()
-    if wanted.sampling == "poisson" or run.relation != "replace-one":
-        budget["tightness"] = "fast"  # nothing is tighter there
-    if budget["tightness"] == "fast":
-        del budget["tightness"]
-    found = calibrate_noise_multiplier(run.event, **budget)
+    found = calibrate_noise_multiplier(run.event, **wanted.budget())
     return Solution(found.noise_multiplier, found.epsilon, None, run.steps, run.inputs())
 
 

@@ -46,8 +46,9 @@ def calibrate(
 ) -> None:
     """The value whose run spends a privacy budget and never exceeds it.
 
-    For the noise multiplier: the smallest; accounting the printed value again gives an ε in
-    (budget * (1 - 1e-9), budget]. For steps and batch size: the largest whole number within the
+    For the noise multiplier: the smallest; accounting the printed value again gives an ε within
+    the budget and at least budget * (1 - 1e-9), where both ends of ε meet; 1e-6 where they do
+    not, and 1e-3 with tight ends. For steps and batch size: the largest whole number within the
     budget; the next one is computed too, and exceeds it.
     """
     one_of("for", target, TARGETS)

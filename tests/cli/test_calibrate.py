@@ -139,7 +139,19 @@ def test_noise_for_fixed_size_batches(cli, sampling):
     budget += " --batch-size 100 --epochs 5"
     printed = cli(f"calibrate --for noise-multiplier --epsilon 2 --quiet {budget}").out.strip()
     again = cli(f"account --json --noise-multiplier {printed} {budget}").document["result"]
-    assert 2 * (1 - 1e-9) < again["epsilon"]["upper"] <= 2
+    assert 2 * (1 - 1e-6) < again["epsilon"]["upper"] <= 2
+
+
+def test_tight_noise_is_smaller_and_keeps_the_budget(cli):
+    budget = "--delta 1e-6 --sampling without-replacement --dataset-size 1000 --batch-size 20"
+    command = f"calibrate --for noise-multiplier --epsilon 1 --steps 100 {budget}"
+    fast = cli(command, "--quiet --tightness fast").out.strip()
+    tight = cli(command, "--quiet").out.strip()
+    again = cli(f"account --json --noise-multiplier {tight} --steps 100 {budget}").document[
+        "result"
+    ]
+    assert 1 - 1e-3 <= again["epsilon"]["upper"] <= 1
+    assert float(tight) < 0.98 * float(fast)
 
 
 @pytest.mark.parametrize(

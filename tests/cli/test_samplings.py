@@ -8,7 +8,7 @@ from accountants import ExactAccountant, NeighboringRelation
 from accountants.events import dp_sgd_event
 from accountants.sampling import Poisson, ShuffledEpochs, WithoutReplacement, WithReplacement
 
-N, B, T = 1000, 20, 100
+N, B, T = 1000, 20, 200
 RUN = f"--dataset-size {N} --batch-size {B} --steps {T} --noise-multiplier 4 --delta 1e-5"
 FAST = "--tightness fast"
 SAMPLINGS = {
@@ -170,7 +170,7 @@ def test_inputs_name_what_the_sampling_rests_on(cli):
 
 
 def test_batches_larger_than_the_data_only_with_replacement(cli):
-    run = "--dataset-size 5 --batch-size 8 --steps 3 --noise-multiplier 20 --delta 1e-3"
+    run = "--dataset-size 5 --batch-size 8 --steps 90 --noise-multiplier 300 --delta 1e-3"
     assert cli("account --tightness fast --sampling with-replacement", run).code == 0
     for sampling in ("poisson", "without-replacement", "shuffled-epochs"):
         cli(f"account --sampling {sampling}", run).refused(2, "--batch-size 8", "--dataset-size 5")
@@ -204,10 +204,9 @@ def test_bad_input_is_one_line_and_exit_2(cli, arguments, words):
 
 
 def test_json_of_everything_at_once_is_strict(cli, tmp_path):
-    outcome = cli(
-        "account --json --accountant all --peers --tightness fast", RUN,
-        f"--curve {tmp_path}/c.csv --plot {tmp_path}/p.svg --sampling without-replacement",
-    )  # fmt: skip
+    run = RUN.replace("--steps 200", "--steps 1000")
+    files = f"--curve {tmp_path}/c.csv --plot {tmp_path}/p.svg"
+    outcome = cli("account --json --accountant all --peers", run, FAST, files)
     result = outcome.document["result"]  # checked against the schema
     assert json.loads(outcome.out)["result"] == result
     assert {"epsilon", "answers", "peers", "curve", "plot", "against_steps"} <= set(result)
