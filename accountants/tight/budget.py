@@ -14,7 +14,7 @@ from accountants.tight.frontier import ATTAINED, first_cover, hellinger, inscrib
 
 Array = NDArray[np.float64]
 
-_SMALLEST_SIGMA = 0.2
+_SMALLEST_SIGMA = 0.25  # below it the integrals are too expensive
 _WANTED = 0.002  # relative excess of the certificate over the largest value found
 _MAX_RECTANGLES = 2500
 _FIRST_CELLS = 12
@@ -48,20 +48,19 @@ def without_replacement(q: float, sigma: float) -> float:
     Returns
     -------
     float
-        The smaller of the closed form and of a cover of all configurations by rectangles.
+        The smallest of the closed form, 4q and a cover of all configurations by rectangles.
 
     Raises
     ------
     AccuracyError
-        If sigma is so small that the integrals are out of reach.
+        If q is 1.
     """
     if not 0 < q < 1:
         raise AccuracyError(f"sampling probability {q:g}: the budget needs 0 < q < 1")
+    # (sqrt P - sqrt Q)^2 <= |P - Q|, and P - Q = q (N(u) - N(v)).
+    simple = min(closed_form(q, sigma), 4 * q)
     if sigma < _SMALLEST_SIGMA:
-        raise AccuracyError(
-            f"noise multiplier {sigma:g}: the tight engine starts at {_SMALLEST_SIGMA}"
-        )
-    simple = closed_form(q, sigma)
+        return simple
     attained = float(hellinger(ATTAINED, q, sigma)[0])
     if simple <= attained * (1 + _WANTED):
         return simple
@@ -118,12 +117,12 @@ def with_replacement(copies: CopyLaw, sigma: float) -> float:
     def parts(share: float) -> tuple[float, float]:
         return float(p[0] * (1 - share) + p[1]), float(p[0] * share + p_2)
 
+    def attained(q: float, scale: float) -> float:
+        return float(hellinger(ATTAINED, q, scale)[0]) if scale >= _SMALLEST_SIGMA else 4 * q
+
     def estimate(share: float) -> float:
         one, two = parts(share)
-        return float(
-            one * hellinger(ATTAINED, p[1] / one, sigma)[0]
-            + two * hellinger(ATTAINED, p_2 / two, sigma / 2)[0]
-        )
+        return one * attained(p[1] / one, sigma) + two * attained(p_2 / two, sigma / 2)
 
     values = [estimate(float(share)) for share in _SPLITS]
     if simple <= (1 + _WANTED) * (min(values) + rest):

@@ -37,8 +37,9 @@ _HOPELESS = 1.0  # extra mass at which a run is given up
 _AMPLIFIED = 1.05  # growth of a wave on the nodes in one step beyond which no run is tried
 _FEW = 50  # steps for which that does not matter
 _MAX_NODES = 60_000
+_MAX_LOSS = 500.0  # loss at the end of a table
 _WORK = (3e9, 1.8e6)  # of a run on a fine grid, 1/3 ns: at least, and for each step
-_MOST_WORK = 1e11  # of one run on a coarse grid
+_MOST_WORK = (9e9, 3e6)  # of a run on a coarse grid
 _COARSE = 0.4
 _CUT = 1e-6  # share of delta that the ends of tables may cost
 _TAIL = 1e-4  # share of delta that copies beyond those counted may cost
@@ -237,7 +238,8 @@ def _run(
     if plan.count > _FEW and main.amplification() > _AMPLIFIED:
         raise AccuracyError("the grid is too fine for a stable recursion")
     work = plan.count * main.work(size) + sum(c for _, c in plan.pairs) * 100.0 * size
-    if work > (max(_WORK[0], _WORK[1] * total) if grid < _COARSE else _MOST_WORK):
+    least, each = _WORK if grid < _COARSE else _MOST_WORK
+    if work > max(least, each * total):
         raise AccuracyError("the recursion would take too long")
     fold = Fold(main, h, size)
     for _ in range(plan.count - 1):
@@ -258,6 +260,8 @@ def _caps(step: Step, h: float, floor: float) -> Array:
     """Table of caps down to the first one below ``floor``."""
     reach = 64
     while True:
+        if h * reach > _MAX_LOSS:
+            raise AccuracyError("losses are too large for the grid of the tight engine")
         values = step.caps(h * np.arange(reach + 1.0))
         if values[-1] < floor:
             break
@@ -277,11 +281,14 @@ def _size(tables: list[Array], counts: list[int], h: float, delta: float) -> int
     for table, count in zip(tables, counts, strict=True):
         pair = kernel.symmetric(table, h)
         k = np.arange(1, pair.up.size + 1)
-        with np.errstate(over="ignore"):
-            up = np.expm1(np.minimum(orders[:, None] * (k * h), 700.0)) @ pair.up
-            down = np.expm1(-orders[:, None] * (k * h)) @ (pair.up * np.exp(-k * h))
+        powers = orders[:, None] * (k * h)
+        up = np.expm1(np.minimum(powers, 700.0)) @ pair.up
+        up[powers[:, -1] > 700] = np.inf
+        down = np.expm1(-powers) @ (pair.up * np.exp(-k * h))
         exponents += count * np.log1p(up + down)
     length = float(np.min((exponents - math.log(delta * 1e-4)) / orders))
+    if length > _MAX_LOSS:
+        raise AccuracyError("losses are too large for the grid of the tight engine")
     size = max(int(length / h) + 2, *(table.size for table in tables))
     if size > _MAX_NODES:
         raise AccuracyError("the grid would need too many nodes")

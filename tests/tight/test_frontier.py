@@ -153,7 +153,14 @@ def test_planar_keeps_inner_products() -> None:
     assert np.sum(pairs[:, 0] ** 2, 1) == pytest.approx(np.sum(u * u, 1))
 
 
-@pytest.mark.parametrize(("q", "sigma"), [(1.0, 1.0), (0.1, 0.1)])
-def test_refusals(q: float, sigma: float) -> None:
-    with pytest.raises(AccuracyError, match=r"budget needs|starts at"):
-        budget.without_replacement(q, sigma)
+def test_small_noise() -> None:
+    """2 int (sqrt P - sqrt Q)^2 <= 4q, which is reached as the noise vanishes."""
+    assert budget.without_replacement(0.1, 0.1) == 0.4
+    reached = squared_hellinger(random_planar(np.random.default_rng(0), 1)[0], 0.1, 0.1, 1201)
+    assert 0.3 < reached < 0.4
+    assert budget.without_replacement(0.1, 0.3) <= 0.4
+
+
+def test_refusal() -> None:
+    with pytest.raises(AccuracyError, match="budget needs"):
+        budget.without_replacement(1.0, 1.0)
