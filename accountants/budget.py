@@ -241,7 +241,7 @@ class _Budget:
         """Largest number in [low, high] within the budget, by the fast upper end first."""
         fast = Search(self.cost(make_event, "fast"), self.epsilon, low, high)
         left, right = fast.run(start)
-        if self.tightness == "fast" or (right is not None and fast.lower(right) > self.epsilon):
+        if self.tightness == "fast" or right is None or fast.lower(right) > self.epsilon:
             # Nothing can show `right` to be within the budget: its attained cost exceeds it.
             return self._answer(fast, left, right, low, what)
         # The answer lies between what the fast upper end allows and the lower end forbids.
@@ -251,8 +251,11 @@ class _Budget:
         tight = Search(self.cost(make_event, "tight"), self.epsilon, low, high)
         tight.right = barred
         tight.left = left if left >= low else None
-        # Near the end that is barred: the tight upper end is close to the lower one.
-        left, right = tight.run(left if barred is None else max(low, math.floor(0.98 * barred)))
+        begin = left + 1
+        if barred is not None:
+            # Near the end that is barred: the tight upper end is close to the lower one.
+            begin = min(max(begin, math.floor(0.98 * barred)), barred - 1)
+        left, right = tight.run(begin)
         return self._answer(tight, left, right, low, what)
 
     def _answer(
@@ -260,12 +263,15 @@ class _Budget:
     ) -> IntegerCalibration:
         if left < low:
             assert right is not None
-            least = search.cost(low)
-            raise InfeasibleBudgetError(
-                f"{self}: not met by {what}={low}, which costs epsilon <= {least.upper!r}"
+            least = search.cost(low).upper
+            said = (
+                f"not met by {what}={low}, which costs epsilon <= {least!r}"
                 if low
-                else f"{self}: what has run costs epsilon <= {least.upper!r} already",
-                nearest=f"epsilon={least.upper!r} for {what}={low}",
+                else f"what has run costs epsilon <= {least!r} already"
+            )
+            nearest = f"epsilon={least!r}" + (f" for {what}={low}" if low else "")
+            raise InfeasibleBudgetError(
+                f"{self}: {said}", nearest=nearest if least < math.inf else "no epsilon is finite"
             )
         return IntegerCalibration(
             left, search.cost(left), None if right is None else search.cost(right)

@@ -205,7 +205,12 @@ INFEASIBLE = [
     (
         lambda: remaining_steps(SPENT, STEP, target_epsilon=1.0, target_delta=1e-6),
         "what has run costs",
-        "for further steps=0",
+        "epsilon=1.58",
+    ),
+    (
+        lambda: remaining_steps(dp_accounting.NonPrivateDpEvent(), STEP, **BUDGET),
+        "what has run costs epsilon <= inf",
+        "no epsilon is finite",
     ),
     (
         lambda: calibrate_steps(run_of(Poisson(0.0), 1.0), **BUDGET),
