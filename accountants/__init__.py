@@ -18,16 +18,26 @@ if TYPE_CHECKING:
     from accountants.errors import AccuracyError as AccuracyError
     from accountants.errors import InfeasibleBudgetError as InfeasibleBudgetError
     from accountants.exact.accountant import ExactAccountant as ExactAccountant
+    from accountants.explain import Explanation as Explanation
     from accountants.relations import NeighboringRelation as NeighboringRelation
+    from accountants.renyi.accountant import RenyiAccountant as RenyiAccountant
+    from accountants.sampling import weighted_sampling as weighted_sampling
+    from accountants.tcdp.accountant import TruncatedCdpAccountant as TruncatedCdpAccountant
+    from accountants.tcdp.curve import TruncatedCdp as TruncatedCdp
 
 _HOMES = {
     "AccuracyError": "accountants.errors",
     "Bracket": "accountants.bracket",
     "Calibration": "accountants.calibration",
     "ExactAccountant": "accountants.exact.accountant",
+    "Explanation": "accountants.explain",
     "InfeasibleBudgetError": "accountants.errors",
     "NeighboringRelation": "accountants.relations",
+    "RenyiAccountant": "accountants.renyi.accountant",
+    "TruncatedCdp": "accountants.tcdp.curve",
+    "TruncatedCdpAccountant": "accountants.tcdp.accountant",
     "calibrate_noise_multiplier": "accountants.calibration",
+    "weighted_sampling": "accountants.sampling",
 }
 
 __all__ = sorted(_HOMES)

@@ -21,7 +21,9 @@ from accountants.walk import Release, UnsupportedLeaf, leaves
 
 _SMALLEST, _LARGEST = 1e-3, 1e9
 _TOLERANCE = 1e-9
-_AIM = 0.4e-9  # the solve aims this far inside the budget, relative to ε
+_LOOSE_TOLERANCE = 1e-6
+_TIGHT_TOLERANCE = 1e-3
+_TIGHT_EVALUATIONS = 8
 _EVALUATIONS = 80
 _FAILURES = 4  # refusals of the accountant after which a solve gives up
 
@@ -51,8 +53,12 @@ def calibrate_noise_multiplier(
     target_delta: float,
     neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
     direction: str = "both",
+    tightness: str = "fast",
 ) -> Calibration:
     """Smallest noise multiplier whose run meets a budget, to a relative 1e-9 in ε.
+
+    Where the two ends of ε are apart it is the upper end that meets the budget, to a relative
+    1e-6, or 1e-3 with ``tightness="tight"``.
 
     Parameters
     ----------
@@ -65,11 +71,13 @@ def calibrate_noise_multiplier(
         δ in (0, 1).
     neighboring_relation : NeighboringRelation
     direction : {"both", "remove", "add"}
+    tightness : {"fast", "tight"}
+        "tight" ends with a few evaluations of the tight upper end where that is smaller.
 
     Returns
     -------
     Calibration
-        With ``epsilon.upper`` in ``(target_epsilon * (1 - 1e-9), target_epsilon]``.
+        With ``epsilon.upper`` in ``(target_epsilon * (1 - tolerance), target_epsilon]``.
 
     Raises
     ------
@@ -99,7 +107,7 @@ def calibrate_noise_multiplier(
         return fresh.compose(make_event(noise_multiplier))
 
     def excess(x: float) -> float:
-        value = accountant(math.exp(x)).log_delta_bracket(epsilon).upper
+        value = accountant(math.exp(x)).log_delta_upper(epsilon, rough=True)
         return max(value, -1e6) - log_delta
 
     log_delta = math.log(delta)
@@ -117,7 +125,48 @@ def calibrate_noise_multiplier(
     with contextlib.suppress(AccuracyError, InfeasibleBudgetError):
         x, slope, _ = _solve_delta(estimated_excess, x, slope, budget, within=0.02)
     x, slope, value = _solve_delta(excess, x, slope, budget, within=2e-3)
-    return _polish(accountant, x, slope, value, epsilon, delta)
+    exact = accountant(math.exp(x)).ends_meet
+    tolerance = _TOLERANCE if exact else _LOOSE_TOLERANCE
+    sigma = _polish(accountant, x, slope, value, epsilon, delta, tolerance)
+    if tightness == "tight" and not exact:
+        return _tightened(sigma, make_event, neighboring_relation, direction, epsilon, delta)
+    return Calibration(sigma, accountant(sigma).epsilon_bracket(delta))
+
+
+def _tightened(
+    sigma: float,
+    make_event: MakeEvent,
+    relation: NeighboringRelation,
+    direction: str,
+    epsilon: float,
+    delta: float,
+) -> Calibration:
+    """Lower a noise multiplier that meets the budget until the tight upper end just does.
+
+    A tight upper end takes seconds and jumps a little with its grid, so that few evaluations
+    and a coarse tolerance serve; every value that is kept was computed to be inside the budget.
+    """
+
+    def tight(noise_multiplier: float) -> ExactAccountant:
+        fresh = ExactAccountant(relation, direction, "tight")
+        return fresh.compose(make_event(noise_multiplier))
+
+    best, low = sigma, 0.0
+    gap = tight(best).get_epsilon(delta) / epsilon - 1
+    slope = 1.2  # -d log ε / d log sigma until it is known better
+    for _ in range(_TIGHT_EVALUATIONS):
+        if gap > -_TIGHT_TOLERANCE or best - low < 1e-4 * best:
+            break
+        trial = best * math.exp((gap + 0.3 * _TIGHT_TOLERANCE) / slope)
+        trial = max(trial, low + 0.2 * (best - low))
+        found = tight(trial).get_epsilon(delta) / epsilon - 1
+        if found > gap and trial < best:
+            slope = max((found - gap) / math.log(best / trial), 0.2)
+        if found <= 0:
+            best, gap = trial, found
+        else:
+            low = trial
+    return Calibration(best, tight(best).epsilon_bracket(delta))
 
 
 def _first_guess(
@@ -245,20 +294,20 @@ def _polish(
     delta_excess: float,
     epsilon: float,
     delta: float,
-) -> Calibration:
+    tolerance: float,
+) -> float:
     """Move from a nearly solved x until the upper end of ε lies just inside the budget."""
     low, high = -math.inf, math.inf  # low: too little noise
     previous: tuple[float, float] | None = None
     slope = -1.5  # d log ε / dx until it is known better
-    best: Calibration | None = None
+    best: float | None = None
     for _ in range(_EVALUATIONS):
         sigma = math.exp(x)
-        bracket = accountant(sigma).epsilon_bracket(delta)
-        gap = bracket.upper / epsilon - 1
-        if gap <= 0 and (best is None or sigma < best.noise_multiplier):
-            best = Calibration(sigma, bracket)
-        if -_TOLERANCE < gap <= 0:
-            return Calibration(sigma, bracket)
+        gap = accountant(sigma).get_epsilon(delta) / epsilon - 1
+        if gap <= 0 and (best is None or sigma < best):
+            best = sigma
+        if -tolerance < gap <= 0:
+            return sigma
         if gap > 0:
             low = max(low, x)
         else:
@@ -268,7 +317,7 @@ def _polish(
         elif abs(delta_excess) > 1e-7 and delta_slope * gap * delta_excess < 0:
             slope = delta_slope * gap / delta_excess  # both excesses are of the same x
         previous = (x, gap)
-        target = x - (gap + _AIM) / slope if slope < 0 else math.nan
+        target = x - (gap + 0.4 * tolerance) / slope if slope < 0 else math.nan
         if not low < target < high:
             target = (
                 0.5 * (low + high) if math.isfinite(low + high) else x + math.copysign(1e-5, gap)

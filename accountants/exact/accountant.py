@@ -97,6 +97,11 @@ class ExactAccountant(PrivacyAccountant):
         """How upper ends are computed where they are apart from the lower ones."""
         return self._tightness
 
+    @property
+    def ends_meet(self) -> bool:
+        """Whether both ends of every answer come from one pair, so that they are exact."""
+        return is_exact(self._counts, self.neighboring_relation)
+
     def settings(self) -> dict[str, str]:
         """The constructor's arguments, fit for JSON."""
         return {
@@ -214,7 +219,7 @@ class ExactAccountant(PrivacyAccountant):
             self._tightness == "tight"
             and self.neighboring_relation is REPLACE
             and 0 != upper > -math.inf
-            and not is_exact(self._counts, self.neighboring_relation)
+            and not self.ends_meet
         )
 
     @property
@@ -336,13 +341,16 @@ class ExactAccountant(PrivacyAccountant):
         """Upper end of ``delta_bracket``, without the time that the lower end takes."""
         return exp_bracket(-math.inf, self.log_delta_upper(target_epsilon)).upper
 
-    def log_delta_upper(self, target_epsilon: float) -> float:
-        """Upper end of ``log_delta_bracket``, without the time that the lower end takes."""
+    def log_delta_upper(self, target_epsilon: float, *, rough: bool = False) -> float:
+        """Upper end of ``log_delta_bracket``, without the time that the lower end takes.
+
+        A ``rough`` one is still an upper end, up to a hundredth of δ larger and often faster.
+        """
         epsilon = validation.target_epsilon(target_epsilon)
         if self._non_private or not self._counts or epsilon == math.inf:
             return self.log_delta_bracket(epsilon).upper
         upper = two_sided.log_delta_upper(
-            self._counts, self.neighboring_relation, self._directions, epsilon
+            self._counts, self.neighboring_relation, self._directions, epsilon, rough=rough
         )
         return self._tightened_log_delta(upper, epsilon)
 

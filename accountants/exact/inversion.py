@@ -37,16 +37,21 @@ class Precision:
         The slow convolution is tried above it.
     stated : float
         The engine refuses above it.
+    patient : bool
+        Whether large contour sums and convolutions, which take seconds, are tried at all.
     """
 
     aimed: float
     good: float
     stated: float
+    patient: bool = True
 
 
 EXACT = Precision(1e-10, 1e-9, 1e-6)
 LOOSE = Precision(1e-7, 1e-5, 1e-2)  # for ends that are apart by more than arithmetic anyway
+BRIEF = Precision(1e-7, 1e-5, 1e-2, patient=False)
 _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
+_ONCE = ((0, 1.0), (0, 0.5), (1, 0.5))
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
 _LARGER = ((0, 1.0), (0, 0.5), (0, 0.25))  # with the larger limit, before a convolution
 _MANY_STEPS = 64  # convolutions of more steps take longer than a large contour sum
@@ -76,6 +81,10 @@ def delta_value(composition: Composition, epsilon: float, precision: Precision =
         If the error bar stays above ``precision.stated`` of δ.
     """
     found = _Best(precision)
+    if not precision.patient:
+        only, guess = table_for_epsilon(composition, epsilon)
+        _contour_delta(composition, only, epsilon, guess, _ONCE, _QUICK_WORK, found)
+        return found.accept(f"delta at epsilon = {epsilon:.6g}")
     guess = 0.0
     try:
         table, guess = table_for_epsilon(composition, epsilon)
@@ -120,6 +129,10 @@ def epsilon_bracket(
         If the error bar of δ stays above ``precision.stated`` of δ.
     """
     found = _Best(precision)
+    if not precision.patient:
+        only, guess = table_for_delta(composition, log_delta)
+        _contour_epsilon(composition, only, guess, log_delta, _ONCE, _QUICK_WORK, found)
+        return found.accept(f"epsilon at delta = {_power_of_ten(log_delta)}")
     guess = 1.0
     try:
         table, guess = table_for_delta(composition, log_delta)

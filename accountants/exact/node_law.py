@@ -25,8 +25,8 @@ from accountants.mixtures import log_expm1
 Array = NDArray[np.float64]
 LogProfile = Callable[[Array], Array]
 
-_RATIO = 0.01  # of neighbouring knots: the chords inflate the variance of the loss by ratio^2/6
-_COARSEST = 0.02
+_RATIO = 0.015  # of neighbouring knots: the chords inflate the variance of the loss by ratio^2/6
+_COARSEST = 0.03
 _FIRST = 1e-3  # first knot relative to the total variation distance
 _PANEL = 0.7
 _GAUSS = tuple(leggauss(n) for n in (24, 18))
@@ -125,6 +125,8 @@ class ProfilePair:
         Mass of A at an infinite loss.
     mean_gap : float
         2.6 times the total variation distance (see ``Pair``).
+    forward, reverse : callable
+        The profiles.
     """
 
     loss: Array
@@ -133,6 +135,8 @@ class ProfilePair:
     mean_gap: float
     chance: float
     typical_gap: float
+    forward: LogProfile
+    reverse: LogProfile
     direction: None = None
 
     def moment_table(self, top_tilt: float) -> NodeMoments:
@@ -174,8 +178,8 @@ class ProfilePair:
         AccuracyError
             If the profiles cannot belong to a pair.
         """
-        up = _chords(forward, log_floor)
-        down = up if reverse is forward else _chords(reverse, log_floor)
+        up = chord_masses(forward, _knots(forward, log_floor))
+        down = up if reverse is forward else chord_masses(reverse, _knots(reverse, log_floor))
         at_zero = math.exp(up.log_total)
         # B-mass on L > 0 of each order, A-mass exp(L) times it; the rest sits at 0.
         above = math.fsum(np.exp(up.log_mass + up.loss)) + up.lost
@@ -187,20 +191,32 @@ class ProfilePair:
         with np.errstate(divide="ignore"):
             middle = math.log(max(atom, 5e-324))
         log_mass = np.concatenate([down.log_mass[::-1], [middle], up.log_mass + up.loss])
-        return ProfilePair(loss, log_mass, up.lost, 2.6 * at_zero, chance, typical_gap)
+        lost, bound = up.lost, 2.6 * at_zero
+        return ProfilePair(loss, log_mass, lost, bound, chance, typical_gap, forward, reverse)
 
 
 @dataclass(frozen=True)
-class _Chords:
+class Chords:
+    """Masses of the law whose profile is piecewise linear in exp(ε) between knots.
+
+    Attributes
+    ----------
+    loss, log_mass : ndarray
+        Losses > 0 and log of their masses under B; A has exp(loss) times as much.
+    lost : float
+        Mass of A at an infinite loss.
+    log_total : float
+        log of the profile at ε = 0.
+    """
+
     loss: Array
-    log_mass: Array  # under B
+    log_mass: Array
     lost: float
     log_total: float
 
 
-def _chords(log_profile: LogProfile, log_floor: float) -> _Chords:
-    """B-masses at the knots of a piecewise linear bound in exp(ε), which is pessimistic."""
-    knots = _knots(log_profile, log_floor)
+def chord_masses(log_profile: LogProfile, knots: Array) -> Chords:
+    """The law of the chords of a profile between ``knots`` (the first is 0): pessimistic."""
     log_h = log_profile(knots)
     while True:
         # slopes: (h_i - h_{i+1})/(a_{i+1} - a_i), positive; their differences are the masses
@@ -224,7 +240,7 @@ def _chords(log_profile: LogProfile, log_floor: float) -> _Chords:
     pieces = np.append(tail_b[1:] + gaps, log_h[-1])
     rebuilt = np.logaddexp.accumulate(pieces[::-1])[::-1]
     short = float(np.max(log_h[1:] - rebuilt))
-    return _Chords(loss, log_mass + max(short, 0.0) + 1e-12, lost, float(log_h[0]))
+    return Chords(loss, log_mass + max(short, 0.0) + 1e-12, lost, float(log_h[0]))
 
 
 def _knots(log_profile: LogProfile, log_floor: float) -> Array:

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from accountants.bracket import Bracket
 from accountants.exact import estimates, inversion, single
 from accountants.exact.composition import Composition
+from accountants.exact.moments import AnyPair
+from accountants.exact.node_law import ProfilePair
 from accountants.relations import Direction
 
 
@@ -36,12 +38,13 @@ class Run:
 
     @property
     def largest_loss(self) -> float:
-        """Supremum of the privacy loss: finite only if the record is only ever missing."""
-        pairs = self.composition.pairs
-        bounded = all(pair.direction is Direction.ADD for pair, _ in pairs)
-        if not bounded or self.composition.gap_squared > 0:
+        """Supremum of the privacy loss, what was left out aside.
+
+        Finite where the record is only ever missing, and for laws of chords.
+        """
+        if self.composition.gap_squared > 0:
             return math.inf
-        return -math.fsum(n * math.log1p(-p.chance) for p, n in pairs)
+        return math.fsum(n * largest_of(pair) for pair, n in self.composition.pairs)
 
     @property
     def failure(self) -> float:
@@ -86,6 +89,13 @@ class Run:
         return pair.log_delta
 
 
+def largest_of(pair: AnyPair) -> float:
+    """Supremum of the finite losses of one pair."""
+    if isinstance(pair, ProfilePair):
+        return float(pair.loss[-1])
+    return -math.log1p(-pair.chance) if pair.direction is Direction.ADD else math.inf
+
+
 def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
     """Maximum of ``floor`` and the ε(``delta``) of the run's composition."""
     if delta == 0:
@@ -103,7 +113,9 @@ def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
     return floor.hull_of_maximum(Bracket(max(0.0, found.lower), max(0.0, found.upper)))
 
 
-def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
+def larger_log_delta(
+    run: Run, epsilon: float, floor: Bracket, precision: inversion.Precision = inversion.EXACT
+) -> Bracket:
     """Maximum of ``floor`` and the log δ(``epsilon``) of the run's composition."""
     if epsilon >= run.largest_loss:
         return floor
@@ -112,7 +124,7 @@ def larger_log_delta(run: Run, epsilon: float, floor: Bracket) -> Bracket:
         return floor.hull_of_maximum(single.log_bracket(closed_form, epsilon))
     if floor.lower > -math.inf and _surely_below(run, epsilon, floor.lower):
         return floor
-    return floor.hull_of_maximum(inversion.delta_value(run.composition, epsilon))
+    return floor.hull_of_maximum(inversion.delta_value(run.composition, epsilon, precision))
 
 
 def surely_free(run: Run, log_delta: float) -> bool:

@@ -8,6 +8,7 @@ over the data sets that are tried.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Iterable
 
@@ -15,8 +16,9 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
-from accountants.exact import estimates, inversion, single
+from accountants.exact import estimates, inversion, lattice, single
 from accountants.exact.domination import Counts, is_exact, lower_runs, upper_run
+from accountants.exact.inversion import Precision
 from accountants.exact.run import Run, larger_epsilon, larger_log_delta, surely_free
 from accountants.exact.run import log_delta_estimate as run_estimate
 from accountants.relations import Direction
@@ -35,7 +37,9 @@ def epsilon_bracket(
         return _exact_epsilon(counts, relation, directions, delta)
     upper = epsilon_upper(counts, relation, directions, delta)
     tail = _tail(counts, delta * _LOOSE_SHARE)
-    lower = max(lower_epsilon(lower_runs(counts, relation, d, tail), delta) for d in directions)
+    lower = max(
+        lower_epsilon(lower_runs(counts, relation, d, tail), delta, upper) for d in directions
+    )
     return Bracket(min(lower, upper), upper)
 
 
@@ -87,10 +91,17 @@ def log_delta_upper(
     relation: NeighboringRelation,
     directions: tuple[Direction, ...],
     epsilon: float,
+    *,
+    rough: bool = False,
 ) -> float:
-    """The upper end alone."""
+    """The upper end alone; a ``rough`` one may be up to a hundredth above what is possible."""
     if is_exact(counts, relation):
-        return log_delta_bracket(counts, relation, directions, epsilon).upper
+        precision = inversion.LOOSE if rough else inversion.EXACT
+        return _refined(
+            counts,
+            _LOOSE_SHARE if rough else _EXACT_SHARE,
+            lambda tail: _exact_log_delta(counts, relation, directions, epsilon, tail, precision),
+        ).upper
 
     def value(tail: float) -> Bracket:
         found = max(
@@ -124,15 +135,16 @@ def _exact_log_delta(
     directions: tuple[Direction, ...],
     epsilon: float,
     tail: float,
+    precision: Precision = inversion.EXACT,
 ) -> Bracket:
     nothing = Bracket(-math.inf, -math.inf)
     answer = nothing
     for direction in directions:
         run = upper_run(counts, relation, direction, tail)
         if run.failure == 0:
-            answer = larger_log_delta(run, epsilon, answer)
+            answer = larger_log_delta(run, epsilon, answer, precision)
             continue
-        found = larger_log_delta(run, epsilon, nothing)
+        found = larger_log_delta(run, epsilon, nothing, precision)
         widened = Bracket(
             _log_less(found.lower, run.failure * _lower_factor(run, epsilon)),
             _log_more(found.upper, run.failure),
@@ -183,18 +195,23 @@ def _with_failure(run: Run, delta: float, floor: Bracket) -> Bracket:
 def upper_epsilon(run: Run, delta: float) -> float:
     """Upper bound on the true ε(``delta``) from a dominating run; inf where it has none."""
     if delta <= run.failure:
-        return run.largest_loss
+        return math.inf if run.failure > 0 else run.largest_loss
     log_delta = math.log(delta - run.failure)
     if surely_free(run, log_delta):
         return 0.0
     closed_form = run.closed_form
     if closed_form is not None:
         return single.epsilon_bracket(closed_form, log_delta).upper
-    try:
-        found = inversion.epsilon_bracket(run.composition, log_delta, inversion.LOOSE).upper
-    except AccuracyError:
-        found = estimates.chernoff_epsilon(run.composition, log_delta)
-    return max(0.0, found)
+    ways: tuple[Callable[[], float], ...] = (
+        lambda: inversion.epsilon_bracket(run.composition, log_delta, inversion.BRIEF).upper,
+        lambda: _smaller(
+            lattice.epsilon_end(run.composition, log_delta, upper=True),
+            lambda: estimates.chernoff_epsilon(run.composition, log_delta),
+        ),
+        lambda: inversion.epsilon_bracket(run.composition, log_delta, inversion.LOOSE).upper,
+        lambda: estimates.chernoff_epsilon(run.composition, log_delta),
+    )
+    return max(0.0, _first_answer(ways))
 
 
 def upper_log_delta(run: Run, epsilon: float) -> float:
@@ -204,26 +221,59 @@ def upper_log_delta(run: Run, epsilon: float) -> float:
     elif (closed_form := run.closed_form) is not None:
         value = single.log_bracket(closed_form, epsilon).upper
     else:
-        try:
-            value = inversion.delta_value(run.composition, epsilon, inversion.LOOSE).upper
-        except AccuracyError:
-            value = estimates.chernoff_log_delta(run.composition, epsilon)
+        ways: tuple[Callable[[], float], ...] = (
+            lambda: inversion.delta_value(run.composition, epsilon, inversion.BRIEF).upper,
+            lambda: _smaller(
+                lattice.log_delta_end(run.composition, epsilon, upper=True),
+                lambda: estimates.chernoff_log_delta(run.composition, epsilon),
+            ),
+            lambda: inversion.delta_value(run.composition, epsilon, inversion.LOOSE).upper,
+            lambda: estimates.chernoff_log_delta(run.composition, epsilon),
+        )
+        value = _first_answer(ways)
     return _log_more(value, run.failure)
 
 
-def lower_epsilon(runs: Iterable[Run], delta: float) -> float:
-    """Largest lower bound on ε(``delta``) among attained runs; 0 where none has one."""
+def _smaller(value: float, other: Callable[[], float]) -> float:
+    """The smaller of two upper ends, the second of which may refuse."""
+    with contextlib.suppress(AccuracyError):
+        return min(value, other())
+    return value
+
+
+def _first_answer(ways: Iterable[Callable[[], float]]) -> float:
+    """The answer of the first way that has one; the last may refuse."""
+    *earlier, last = ways
+    for way in earlier:
+        with contextlib.suppress(AccuracyError):
+            return way()
+    return last()
+
+
+def lower_epsilon(runs: Iterable[Run], delta: float, ceiling: float) -> float:
+    """Largest lower bound on ε(``delta``) among attained runs; 0 where none has one.
+
+    ``ceiling`` is an upper end of ε: what was left out may cost up to exp(ε) times its chance.
+    """
 
     def estimate(run: Run) -> float:
         if run.closed_form is not None:
             return single.epsilon_bracket(run.closed_form, math.log(delta)).lower
         return estimates.epsilon_estimate(run.composition, math.log(delta))
 
-    def value(run: Run) -> float:
-        # The slack depends on ε: a first answer without it is at most too high.
-        first = _plain_epsilon(run, delta)
-        slack = run.failure * _lower_factor(run, first)
-        return first if slack == 0 else _plain_epsilon(run, delta + slack)
+    def value(run: Run, precision: Precision) -> float:
+        raised = delta + run.failure * _lower_factor(run, ceiling)
+        if raised >= 1 or surely_free(run, math.log(raised)):
+            return 0.0
+        target = math.log(raised)
+        if run.closed_form is not None:
+            return single.epsilon_bracket(run.closed_form, target).lower
+        return _first_answer(
+            (
+                lambda: inversion.epsilon_bracket(run.composition, target, precision).lower,
+                lambda: lattice.epsilon_end(run.composition, target, upper=False),
+            )
+        )
 
     if delta == 0:
         return max((run.largest_loss for run in runs), default=0.0)
@@ -240,34 +290,33 @@ def lower_log_delta(runs: Iterable[Run], epsilon: float) -> float:
             return run.closed_form(epsilon)[0]
         return estimates.delta_estimate(run.composition, epsilon)
 
-    def value(run: Run) -> float:
+    def value(run: Run, precision: Precision) -> float:
         if epsilon >= run.largest_loss:
             return -math.inf
         if run.closed_form is not None:
             found = single.log_bracket(run.closed_form, epsilon).lower
         else:
-            found = inversion.delta_value(run.composition, epsilon, inversion.LOOSE).lower
+            found = _first_answer(
+                (
+                    lambda: inversion.delta_value(run.composition, epsilon, precision).lower,
+                    lambda: lattice.log_delta_end(run.composition, epsilon, upper=False),
+                )
+            )
         return _log_less(found, run.failure * _lower_factor(run, epsilon))
 
     return _best(runs, estimate, value, -math.inf)
 
 
-def _plain_epsilon(run: Run, delta: float) -> float:
-    if delta >= 1 or surely_free(run, math.log(delta)):
-        return 0.0
-    log_delta = math.log(delta)
-    if run.closed_form is not None:
-        return single.epsilon_bracket(run.closed_form, log_delta).lower
-    return inversion.epsilon_bracket(run.composition, log_delta, inversion.LOOSE).lower
-
-
 def _best(
     runs: Iterable[Run],
     estimate: Callable[[Run], float],
-    value: Callable[[Run], float],
+    value: Callable[[Run, Precision], float],
     nothing: float,
 ) -> float:
-    """Largest value among the runs whose estimates are near the largest estimate."""
+    """Largest value among the runs whose estimates are near the largest estimate.
+
+    The best guess is computed with patience, the others only as long as they take little time.
+    """
     guesses: list[tuple[float, int, Run]] = []
     for number, run in enumerate(runs):
         try:
@@ -283,7 +332,7 @@ def _best(
         if answered and guess < top - _CLOSE * abs(top):
             break
         try:
-            best = max(best, value(run))
+            best = max(best, value(run, inversion.BRIEF if answered else inversion.LOOSE))
             answered = True
         except AccuracyError:
             continue

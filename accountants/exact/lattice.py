@@ -1,0 +1,395 @@
+"""Ends of δ(ε) for few steps, from losses on a uniform lattice and one FFT.
+
+Where few steps let the characteristic function decay slowly the contour sum does not converge.
+Here losses are moved to a lattice, up for an upper end (chords of the profile) and down for a
+lower end, the law is tilted so that what matters is not lost in rounding, and powers of its
+transform compose it.  What wraps around and what lies beyond the window is bounded and carried
+to the safe side (derived in docs/proofs/fixed-size.md).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from accountants.errors import AccuracyError
+from accountants.exact.composition import Composition
+from accountants.exact.contour import place
+from accountants.exact.estimates import table_for_delta, table_for_epsilon
+from accountants.exact.moments import AnyPair
+from accountants.exact.node_law import ClosedPair, LogProfile, ProfilePair, chord_masses
+from accountants.exact.tilts import TiltTable
+from accountants.fixed_size import log_without_replacement
+from accountants.pairs import MixturePair, SampledGaussianPair
+from accountants.profiles import log_gaussian_delta
+
+Array = NDArray[np.float64]
+
+MOST_STEPS = 3000
+_UPPER_SIZE, _LOWER_SIZE = 2**16, 2**19
+_NATS = 32.0
+_FLOOR_NATS = 25.0
+_UNIT = 2.0**-53
+_WIDEST = 2**22  # lattice points of one law
+
+
+@dataclass(frozen=True)
+class LatticeLaw:
+    """Law of the total loss, tilted by ``tilt``: points low + step * j with masses.
+
+    Attributes
+    ----------
+    low, step : float
+    mass : ndarray
+        Tilted masses, with what wrapped around.
+    log_moment : float
+        log of what the tilted masses are to be multiplied by.
+    tilt : float
+    blur : float
+        Bound on the rounding of every mass.
+    above, below : float
+        Bounds on the tilted masses over and under the window.
+    lost : float
+        Chance of an infinite loss.
+    """
+
+    low: float
+    step: float
+    mass: Array
+    log_moment: float
+    tilt: float
+    blur: float
+    above: float
+    below: float
+    lost: float
+
+    @property
+    def reach(self) -> float:
+        """Length of the window."""
+        return self.step * self.mass.size
+
+    def _total(self, epsilon: float) -> tuple[float, float, float]:
+        """(log scale, sum over the window beyond ε, sum of the weights)."""
+        first = max(0, math.floor((epsilon - self.low) / self.step) + 1)
+        excess = self.low + self.step * np.arange(first, self.mass.size) - epsilon
+        weight = np.exp(-self.tilt * excess) * -np.expm1(-excess)
+        log_scale = self.log_moment - self.tilt * epsilon
+        return log_scale, float(self.mass[first:] @ weight), float(weight.sum())
+
+    def log_value(self, epsilon: float) -> float:
+        """log δ(ε) of the lattice law without its bounds: for root finding."""
+        log_scale, total, _ = self._total(epsilon)
+        return log_scale + math.log(total) if total > 0 else -math.inf
+
+    def log_delta(self, epsilon: float, *, upper: bool) -> float:
+        """An end of log δ(ε), ε inside the window."""
+        log_scale, total, weights = self._total(epsilon)
+        noise = self.blur * weights + 1e-12 * total
+        # A unit of tilted mass weighs at most 1: what wrapped around is taken off a lower end,
+        # what lies beyond the top is added to an upper one.
+        if not upper:
+            rest = total - noise - self.above - self.below
+            return log_scale + math.log(rest) - 1e-12 if rest > 0 else -math.inf
+        value = log_scale + math.log(total + noise + self.above + 1e-300)
+        if self.lost:
+            value = float(np.logaddexp(value, math.log(self.lost)))
+        return min(0.0, value + 1e-12)
+
+
+def epsilon_end(composition: Composition, log_delta: float, *, upper: bool) -> float:
+    """An upper or a lower end of ε at δ = exp(``log_delta``).
+
+    Raises
+    ------
+    AccuracyError
+        If there are too many steps, or the pair has no lattice law of this side.
+    """
+    table, guess = table_for_delta(composition, log_delta)
+    for _ in range(6):
+        law = _compose(composition, table, guess, log_delta, upper)
+        low, high = law.low + 0.02 * law.reach, law.low + 0.98 * law.reach
+        if law.log_value(low) <= log_delta:
+            guess = low
+        elif law.log_value(high) > log_delta:
+            guess = high
+        else:
+            break
+        table, _ = table_for_epsilon(composition, guess)
+    else:
+        raise AccuracyError("the lattice window misses epsilon")
+    while high - low > 1e-12 * max(1e-3, abs(high)):
+        middle = 0.5 * (low + high)
+        if law.log_value(middle) > log_delta:
+            low = middle
+        else:
+            high = middle
+    return _moved(law, high, log_delta, upper)
+
+
+def _moved(law: LatticeLaw, epsilon: float, log_delta: float, upper: bool) -> float:
+    """ε moved until the end of δ with all its bounds lies on the right side."""
+    move = 1e-10 * max(1e-3, abs(epsilon))
+    for _ in range(40):
+        at = epsilon + move if upper else epsilon - move
+        found = law.log_delta(at, upper=upper)
+        if (found <= log_delta) if upper else (found >= log_delta):
+            return float(at)
+        move *= 2
+    raise AccuracyError("the lattice bounds are too wide")
+
+
+def log_delta_end(composition: Composition, epsilon: float, *, upper: bool) -> float:
+    """An upper or a lower end of log δ(ε); see ``epsilon_end``."""
+    table, guess = table_for_epsilon(composition, epsilon)
+    return _compose(composition, table, epsilon, guess, upper).log_delta(epsilon, upper=upper)
+
+
+def _compose(
+    composition: Composition, table: TiltTable, epsilon: float, log_delta: float, upper: bool
+) -> LatticeLaw:
+    if composition.steps > MOST_STEPS:
+        raise AccuracyError(f"{composition.steps} steps are too many for the lattice")
+    size = _UPPER_SIZE if upper else _LOWER_SIZE
+    window = _window(composition, table, epsilon, log_delta, upper)
+    tilt, low = window.tilt, window.low
+    step = (window.high - low) / (size - 64 - composition.steps)
+    transform = np.ones(size // 2 + 1, dtype=np.complex128)
+    log_moment, start, lost_log, uses = 0.0, 0, 0.0, 1
+    laws = [(_law(pair, step, log_delta, upper), count) for pair, count in composition.pairs]
+    if composition.gap_squared > 0:
+        gap = math.sqrt(composition.gap_squared)
+        laws.append((_gaussian(gap, step, log_delta, upper), 1))
+    for (first, mass, lost), count in laws:
+        loss = step * (first + np.arange(mass.size))
+        with np.errstate(divide="ignore"):
+            exponent = np.log(mass) + tilt * loss
+        peak = float(exponent.max())
+        weight = np.exp(exponent - peak)
+        total = float(weight.sum())
+        wrapped = np.zeros(size)
+        np.add.at(wrapped, np.arange(mass.size) % size, weight / total)
+        transform *= np.fft.rfft(wrapped) ** count
+        log_moment += count * (peak + math.log(total))
+        start += first * count
+        lost_log += count * math.log1p(-lost)
+        uses += count
+    offset = math.floor(low / step)
+    mass = np.roll(np.fft.irfft(transform, size), start - offset)
+    blur = 8 * uses * math.log2(size) * _UNIT
+    log_moment += 2e-14 * uses * (1 if upper else -1)
+    return LatticeLaw(
+        offset * step,
+        step,
+        np.maximum(mass, 0.0),
+        log_moment,
+        tilt,
+        blur,
+        window.above,
+        window.below,
+        -math.expm1(lost_log),
+    )
+
+
+@dataclass(frozen=True)
+class _Window:
+    tilt: float
+    low: float
+    high: float
+    above: float
+    below: float
+
+
+def _window(
+    composition: Composition, table: TiltTable, epsilon: float, log_delta: float, upper: bool
+) -> _Window:
+    """The shorter of two windows.
+
+    One at the saddle that reaches to the largest possible loss; one at a lower tilt, where
+    what lies beyond it is small even after tilting.
+    """
+    ranges = [(_range(pair, log_delta, upper), n) for pair, n in composition.pairs]
+    if composition.gap_squared > 0:
+        gap = math.sqrt(composition.gap_squared)
+        spread = gap * _reach_for(log_delta)
+        ranges.append(((0.5 * gap * gap - spread, 0.5 * gap * gap + spread), 1))
+    smallest = math.fsum(n * low for (low, _), n in ranges)
+    largest = math.fsum(n * high for (_, high), n in ranges)
+    saddle = int(np.argmin(table.log_estimate(epsilon)))
+    found = [_at(table, saddle, epsilon, log_delta, smallest, largest, full=True)]
+    with contextlib.suppress(AccuracyError):
+        placed = int(np.searchsorted(table.c, place(table, epsilon, log_delta).tilt))
+        placed = min(placed, table.c.size - 2)
+        found.append(_at(table, placed, epsilon, log_delta, smallest, largest, full=False))
+    return min(found, key=lambda window: window.high - window.low)
+
+
+def _at(
+    table: TiltTable,
+    index: int,
+    epsilon: float,
+    log_delta: float,
+    smallest: float,
+    largest: float,
+    *,
+    full: bool,
+) -> _Window:
+    tilt, psi = float(table.c[index]), float(table.psi[index])
+    low = epsilon - (_NATS - log_delta) / tilt
+    below = math.exp(min(tilt * low - psi + 1e-9, 0.0))
+    if low <= smallest:
+        low, below = smallest, 0.0
+    high, above = largest, 0.0
+    if not full:
+        steeper, steeper_psi = table.c[index + 1 :], table.psi[index + 1 :]
+        reach = (steeper_psi - tilt * epsilon - log_delta + _NATS) / (steeper - tilt)
+        top = max(float(np.min(reach)), epsilon + 1e-3 + _NATS / float(steeper[-1]))
+        if top < largest:
+            high = top
+            above = math.exp(
+                min(float(np.min(steeper_psi - psi - (steeper - tilt) * top)) + 1e-9, 0.0)
+            )
+    return _Window(tilt, low, max(high, low + 1e-9), above, below)
+
+
+def _range(pair: AnyPair, log_delta: float, upper: bool) -> tuple[float, float]:
+    """Smallest and largest loss of one release on the lattice, a step apart at most."""
+    if upper:
+        forward, reverse = _profiles(pair)
+        floor = log_delta - _FLOOR_NATS
+        return -_largest(reverse, floor), _largest(forward, floor)
+    if not isinstance(pair, (SampledGaussianPair, MixturePair)):
+        raise AccuracyError("a law of chords is no lower end")
+    reach = _reach_for(log_delta) + pair.gap
+    loss = pair.nodes(np.linspace(-reach, reach, 4097)).loss
+    slack = pair.gap * reach / 2048  # between the points
+    return float(loss.min()) - slack, float(loss.max())
+
+
+def _profiles(pair: AnyPair) -> tuple[LogProfile, LogProfile]:
+    if isinstance(pair, ProfilePair):
+        return pair.forward, pair.reverse
+    if isinstance(pair, ClosedPair):
+
+        def profile(epsilon: Array) -> Array:
+            return log_without_replacement(epsilon, pair.q, 2 / pair.gap)
+
+        return profile, profile
+    raise AccuracyError("no profile for the lattice of this pair")
+
+
+def _largest(profile: LogProfile, floor: float) -> float:
+    """ε at which a profile falls to ``floor``."""
+    high = 1.0
+    while float(profile(np.array([high]))[0]) > floor:
+        high *= 2
+        if high > 1e6:
+            raise AccuracyError("a profile too wide for the lattice")
+    low = 0.0
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        if float(profile(np.array([middle]))[0]) > floor:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _law(pair: AnyPair, step: float, log_delta: float, upper: bool) -> tuple[int, Array, float]:
+    """(first lattice index, masses, mass at infinity) of one release's loss."""
+    if not upper:
+        if isinstance(pair, (SampledGaussianPair, MixturePair)):
+            return _rounded_down(pair, step, _reach_for(log_delta))
+        raise AccuracyError("a law of chords is no lower end")
+    return _chords(*_profiles(pair), step, log_delta - _FLOOR_NATS)
+
+
+def _gaussian(gap: float, step: float, log_delta: float, upper: bool) -> tuple[int, Array, float]:
+    if upper:
+
+        def profile(epsilon: Array) -> Array:
+            return log_gaussian_delta(epsilon, gap) + 1e-11
+
+        return _chords(profile, profile, step, log_delta - _FLOOR_NATS)
+    middle, reach = 0.5 * gap * gap, gap * _reach_for(log_delta)
+    first, last = math.floor((middle - reach) / step), math.ceil((middle + reach) / step)
+    if last - first > _WIDEST:
+        raise AccuracyError("a loss too wide for the lattice")
+    edges: Array = (step * np.arange(float(first), last + 2.0) - middle) / gap
+    return first, _normal_cells(edges), 0.0
+
+
+def _chords(
+    forward: LogProfile, reverse: LogProfile, step: float, floor: float
+) -> tuple[int, Array, float]:
+    """Knots on the lattice: the chord of a profile between them is above it."""
+    up = chord_masses(forward, _lattice_knots(forward, step, floor))
+    down = up
+    if reverse is not forward:
+        down = chord_masses(reverse, _lattice_knots(reverse, step, floor))
+    up_index = np.rint(up.loss / step).astype(np.intp)
+    down_index = np.rint(down.loss / step).astype(np.intp)
+    first = -int(down_index[-1])
+    mass = np.zeros(int(up_index[-1]) - first + 1)
+    mass[up_index - first] = np.exp(up.log_mass + up.loss)
+    mass[-down_index - first] = np.exp(down.log_mass)
+    mass[-first] = max(0.0, 1 - math.fsum(mass) - up.lost)
+    return first, mass, up.lost
+
+
+def _lattice_knots(profile: LogProfile, step: float, floor: float) -> Array:
+    count = math.ceil(_largest(profile, floor) / step)
+    if count > _WIDEST:
+        raise AccuracyError("a profile too wide for the lattice")
+    knots: Array = step * np.arange(count + 1.0)
+    return knots
+
+
+def _rounded_down(
+    pair: SampledGaussianPair | MixturePair, step: float, reach: float
+) -> tuple[int, Array, float]:
+    """P-masses of small cells of outputs at the lattice point below the cell's losses."""
+    span = 2 * reach + 2 * pair.gap
+    count = min(600_000, max(20_000, math.ceil(span * pair.gap / step)))
+    edges: Array = np.linspace(-reach - pair.gap, reach + pair.gap, count + 1, dtype=np.float64)
+    loss = pair.nodes(edges).loss
+    mass = _cell_masses(pair, edges)
+    # A cell that holds a turning point of the loss is lower inside than at its ends.
+    inner = np.minimum(loss[:-1], loss[1:]) - (pair.gap * (edges[1] - edges[0])) ** 2
+    index = np.floor(inner / step).astype(np.intp)
+    first = int(index.min())
+    if int(index.max()) - first > _WIDEST:
+        raise AccuracyError("a loss too wide for the lattice")
+    return first, np.bincount(index - first, weights=mass).astype(np.float64), 0.0
+
+
+def _cell_masses(pair: SampledGaussianPair | MixturePair, edges: Array) -> Array:
+    parts = _upper_parts(pair)
+    rest = 1 - math.fsum(weight for weight, _ in parts)
+    total: Array = np.zeros(edges.size - 1)
+    for weight, mean in ((rest, 0.0), *parts):
+        total += weight * _normal_cells(edges - mean)
+    return total
+
+
+def _normal_cells(edges: Array) -> Array:
+    """Standard normal masses between neighbouring edges, each from its own tail."""
+    below = np.diff(special.ndtr(edges))
+    beyond = -np.diff(special.ndtr(-edges))
+    result: Array = np.where(edges[1:] < 0, below, beyond)
+    return result
+
+
+def _reach_for(log_delta: float) -> float:
+    """Standard deviations beyond which a normal law has a share below exp(-25) of δ."""
+    return math.sqrt(2 * (25.0 - log_delta))
+
+
+def _upper_parts(pair: SampledGaussianPair | MixturePair) -> tuple[tuple[float, float], ...]:
+    if isinstance(pair, MixturePair):
+        return pair.upper
+    return ((pair.q, pair.gap),) if pair.moves_upper else ()
