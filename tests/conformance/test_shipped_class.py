@@ -17,6 +17,8 @@ from dp_accounting import privacy_accountant_test as shipped
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 
 from accountants import ExactAccountant
+from accountants.renyi.accountant import RenyiAccountant
+from accountants.tcdp.accountant import TruncatedCdpAccountant
 from accountants.walk import NonPrivate, UnsupportedLeaf, leaves
 from tests.accountants import checks
 from tests.reference.rows import rows
@@ -32,6 +34,20 @@ class ExactAccountantTest(shipped.PrivacyAccountantTest):  # type: ignore[misc]
             for direction in ("both", "remove", "add")
             if relation is not NeighboringRelation.REPLACE_ONE or direction == "both"
         ]
+
+
+class RenyiAccountantTest(shipped.PrivacyAccountantTest):  # type: ignore[misc]
+    """The shipped class on the Rényi accountant."""
+
+    def _make_test_accountants(self) -> Collection[PrivacyAccountant]:
+        return [RenyiAccountant(relation) for relation in NeighboringRelation]
+
+
+class TruncatedCdpAccountantTest(shipped.PrivacyAccountantTest):  # type: ignore[misc]
+    """The shipped class on the accountant of truncated concentrated privacy."""
+
+    def _make_test_accountants(self) -> Collection[PrivacyAccountant]:
+        return [TruncatedCdpAccountant(relation) for relation in NeighboringRelation]
 
 
 class ZeroAccountant(PrivacyAccountant):  # type: ignore[misc]

@@ -20,6 +20,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import flint
@@ -59,6 +60,7 @@ class Plan:
     excess: float  # log of the largest term over delta: what cancels
 
 
+@lru_cache(maxsize=4096)
 def cumulant(law: Law, c: float) -> float:
     """log M(c) in double precision; only used to choose parameters."""
     _, weight = law.atoms(c)
@@ -98,7 +100,7 @@ def saddle(parts: Composition, epsilon: float) -> tuple[float, float]:
 
 def _last_node(parts: Composition, c: float, level: float) -> float:
     """Roughly the t beyond which the integrand is below exp(-level) times its value at 0."""
-    t = np.geomspace(0.05, 1e7, 160)
+    t = np.geomspace(0.05, 1e7, 90)
     decay = -2 * np.log(np.maximum(t / c, 1.0))
     for law, count in parts:
         loss, weight = law.atoms(c)
@@ -135,7 +137,7 @@ def make_plan(parts: Composition, epsilon: float, choice: Choice, log_delta: flo
         return max((choice.margin - target) / c, w_right)
 
     best = (math.inf, c_saddle)
-    for c in c_saddle * np.geomspace(0.06, 1.3, 24):
+    for c in c_saddle * np.geomspace(0.06, 1.3, 14):
         front = _exponent(parts, float(c)) - c * epsilon - math.log(c * (c + 1))
         last = _last_node(parts, float(c), choice.margin + front - target)
         best = min(best, (distance(float(c)) * last, float(c)))
@@ -340,17 +342,24 @@ def epsilon_reference(
     delta: Fraction,
     budget: float = 3e9,
     choices: tuple[Choice, Choice] = (FIRST, SECOND),
+    start: float | None = None,
 ) -> tuple[Any, float]:
     """(epsilon with delta(epsilon) = delta as a ball, digits agreed); may be negative."""
     flint.ctx.prec = choices[1].bits
     target = to_arb(delta)
     log_target = float(target.log())
-    eps = flint.arb(_chernoff_epsilon(parts, log_target))
-    for _ in range(4):  # coarse runs, each at its own contour, only to get near
+    eps = flint.arb(_chernoff_epsilon(parts, log_target) if start is None else start)
+    low, high = 0.0, math.inf
+    for _ in range(14):  # coarse runs, each at its own contour, only to get near
         value, slope, _ = _run(parts, eps, QUICK, None, budget)
-        move = (value.log() - target.log()) * value / slope
-        eps = flint.arb((eps + move).mid())
-        if abs(float(move)) < 1e-3 * max(1e-3, abs(float(eps))):
+        gap = float(value.log() - target.log())
+        at = float(eps)
+        low, high = (max(low, at), high) if gap > 0 else (low, min(high, at))
+        new = min(max(at + gap * float(value / slope), at / 1.5), at * 1.5 + 1e-12)
+        if not low <= new <= high:  # log delta is not concave where losses are rare
+            new = (low + high) / 2
+        eps = flint.arb(new)
+        if abs(new - at) < 1e-2 * max(1e-3, at) or high < 1e-6:
             break
     answers = []
     for choice in choices:

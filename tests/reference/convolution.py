@@ -11,7 +11,8 @@ y = log S; two sums are combined by
 
 *Two-sided* (a mixture against its mirror image).  g(l) = e^(l/2) f_Q(l) is even and convolves
 like a density.  It is kept on a uniform grid of y = asinh(l / A).  The integrand has a peak where
-l' is near 0 and one where l - l' is near 0; a smooth partition of unity gives each to the variable that resolves it.
+l' is near 0 and one where l - l' is near 0; a smooth partition of unity gives each to the
+variable that resolves it.
 
 Densities of P follow from f_P(l) = e^l f_Q(l).  Interpolation is of degree 9 in log f.  The number
 of digits comes from a second run with other steps; double precision caps it at about 12.

@@ -13,9 +13,10 @@ import numpy as np
 from . import closed_forms, contour, convolution
 from .contour import Choice, Composition
 from .fixed_size import Run, single_delta, single_profile, solve_epsilon
-from .laws import Copies, MixtureLaw, with_replacement
+from .laws import Copies, Mixture, MixtureLaw, copies_with_tail, with_replacement
 from .oracle import Value, _ball_text, _text
 from .pairs import Step
+from .symmetric import SymmetricLaw
 
 CHOICES = (contour.FIRST, contour.SECOND)
 # enough for a dozen digits, at a third of the cost: for the many random settings
@@ -73,24 +74,70 @@ def solve(
     """epsilon of any composition by inversion; by convolution when ``rare`` or out of reach."""
     served = len(parts) == 1 and _convolves(parts[0][0])
     steps = sum(count for _, count in parts)
-    if not (rare and served):
-        try:
-            ball, digits = contour.epsilon_reference(parts, target, budget, choices)
-            if digits >= enough:
-                text = "0" if ball < 0 else _ball_text(ball, digits)
-                return Value(text, 25.0 if ball < 0 else digits, "two contours, python-flint")
-        except (contour.ReferenceTooSlow, ArithmeticError):
-            pass
+    if not (rare and served) and (found := _invert(parts, target, budget, choices, enough)):
+        return found
     if not served or steps > LONGEST:
         raise contour.ReferenceTooSlow("no method")
-    for finer in (1.0, 0.5, 0.3):
+    for finer in (1.0, 0.5):
+        if finer < 1 and (found := _invert(parts, target, budget / 4, choices, enough)):
+            return found
         value, digits = convolution.epsilon_reference(parts, float(target), coarser * finer)
         if value == 0:
             return Value("0", 25.0, "positive convolution")
         digits = min(digits, 12.0, 15.5 - math.log10(max(steps, 1e4))) - 1
         if digits >= 7.5:
             return Value(_text(mpmath.mpf(value), digits + 2), digits, "positive convolution")
-    raise contour.ReferenceTooSlow(f"{digits} digits")
+    if found := _invert(parts, target, 10 * budget, choices, enough):
+        return found
+    raise contour.ReferenceTooSlow(f"{digits} digits by convolution")
+
+
+def _invert(
+    parts: Composition,
+    target: Fraction,
+    budget: float,
+    choices: tuple[Choice, Choice],
+    enough: float,
+) -> Value | None:
+    try:
+        ball, digits = contour.epsilon_reference(
+            parts, target, budget, choices, start(parts, target)
+        )
+    except (contour.ReferenceTooSlow, ArithmeticError):
+        return None
+    if digits < enough:
+        return None
+    text = "0" if ball < 0 else _ball_text(ball, digits)
+    return Value(text, 25.0 if ball < 0 else digits, "two contours, python-flint")
+
+
+def start(parts: Composition, target: Fraction) -> float:
+    """A first epsilon: the Chernoff bound with few copies (with all of them it is of no use)."""
+    log_delta = math.log(target.numerator) - math.log(target.denominator)
+    few = [(_with_few(law, log_delta - math.log(count) - 2), count) for law, count in parts]
+    return max(chernoff(few, log_delta), 1e-9)
+
+
+def _with_few(law: Any, log_tail: float) -> Any:
+    if isinstance(law, SymmetricLaw) and law.copies is not None:
+        return replace(law, copies=_few(law.copies, log_tail))
+    if isinstance(law, MixtureLaw):
+        return replace(
+            law, upper=_shorter(law.upper, log_tail), lower=_shorter(law.lower, log_tail)
+        )
+    return law
+
+
+def _few(copies: Copies, log_tail: float) -> Copies:
+    few = copies_with_tail(copies.draws, copies.among, log_tail)
+    return replace(copies, largest=min(copies.largest, few.largest))
+
+
+def _shorter(mixture: Mixture, log_tail: float) -> Mixture:
+    if not isinstance(mixture.weights, Copies):
+        return mixture
+    copies = _few(mixture.weights, log_tail)
+    return Mixture(copies, mixture.shifts[: copies.largest + 1])
 
 
 def _convolves(law: Any) -> bool:

@@ -1,8 +1,8 @@
 """Fixed-size batches: the attained pairs and the symmetrised ones, by name.
 
 With all other records equal to z e and the replaced one e or -e (e a unit vector), a step is a
-pair of mixtures on a line; ``PQ`` is z = -1 in the order that draws from the data set with the record at e,
-``QP`` its reverse.  The same two pairs are those of removing and adding a record.
+pair of mixtures on a line; ``PQ`` is z = -1 in the order that draws from the data set with the
+record at e, ``QP`` its reverse.  The same two pairs are those of removing and adding a record.
 
 ===================  ==========================================================================
 name                 pair
@@ -47,11 +47,11 @@ class Run:
     def q(self) -> Fraction:
         return Fraction(self.batch_size, self.dataset_size)
 
-    def copies(self, log_delta: float) -> Copies:
-        """Enough copies for either order of a pair (see ``_tail_seen_from_null``)."""
+    def copies(self, log_delta: float, below: bool = True) -> Copies:
+        """Enough copies; ``below``: for Q as well (see ``_tail_seen_from_null``)."""
         share = log_delta - math.log(self.count) - SPARE
         found = laws.copies_with_tail(self.batch_size, self.dataset_size, share)
-        while not self._tail_seen_from_null(found, share):
+        while below and not self._tail_seen_from_null(found, share):
             found = laws.replace_largest(found, found.largest + 1)
         return found
 
@@ -98,7 +98,8 @@ class Run:
         if self.sampling == "without":
             law = laws.without_replacement(self.q, self.sigma, z, 1, other)
         else:
-            law = laws.with_replacement(self.copies(log_delta), self.sigma, z, 1, other)
+            below = z != other or words[-1] in ("QP", "null")
+            law = laws.with_replacement(self.copies(log_delta, below), self.sigma, z, 1, other)
         return law.reversed() if words[-1] in ("QP", "null") else law
 
 

@@ -28,7 +28,7 @@ import numpy as np
 
 from .pairs import Step
 
-PLANNING_STEP = 0.05
+PLANNING_STEP = 0.1
 
 
 class Law(Protocol):
@@ -160,7 +160,7 @@ class MixtureLaw:
         low = (1 + c) * min(a) - c * max(b) - edge
         high = (1 + c) * max(a) - c * min(b) + edge
         u = np.linspace(low, high, max(200, min(20_000, math.ceil(high - low))))
-        for _ in range(3):  # narrow down; the first grid may be coarse
+        for _ in range(2):  # narrow down; the first grid may be coarse
             _, weight = self._weight(c, u)
             step = u[1] - u[0]
             room = depth + 2 * step * (abs(u).max() + step)

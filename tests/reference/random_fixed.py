@@ -11,6 +11,7 @@ import json
 import math
 import os
 import random
+import signal
 import sys
 import time
 from fractions import Fraction
@@ -24,8 +25,13 @@ from .oracle import Value
 from .pairs import Step
 
 DATA = Path(__file__).parent / "data"
+LONGEST_ANSWER = 12.0  # seconds of processor time
 FAMILY = ("PQ", "QP", "z=-99/100 PQ", "z=-1/2 PQ", "z=0 PQ")
 SPECIAL = ("special z=-1 real", "special z=-1 null", "special z=0 real", "special z=0 null")
+
+
+class OutOfTime(Exception):
+    """One answer took too long."""
 
 
 def _log_uniform(rng: random.Random, low: float, high: float, digits: int) -> Fraction:
@@ -53,11 +59,25 @@ def _stored(value: Value | None) -> list[Any] | None:
 
 
 def _try(function: Any, *arguments: Any) -> Value | None:
+    signal.signal(signal.SIGVTALRM, _stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, LONGEST_ANSWER)
     try:
         return function(*arguments)
-    except (contour.ReferenceTooSlow, ArithmeticError, AssertionError, ValueError) as error:
+    except (
+        contour.ReferenceTooSlow,
+        ArithmeticError,
+        AssertionError,
+        ValueError,
+        OutOfTime,
+    ) as error:
         print(f"unresolved: {arguments}: {error!r}", file=sys.stderr)
         return None
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+
+
+def _stop(number: int, frame: Any) -> None:
+    raise OutOfTime(LONGEST_ANSWER)
 
 
 def _poisson(row: dict[str, Any]) -> dict[str, Any]:

@@ -3,7 +3,8 @@
 A profile of the form  h = sum_k w_k delta_{2k}(log(1 + (a - 1)/eta)),  a >= 1,  belongs to the
 loss law with, for every k and every x > k (noise N(0, sigma^2)),
 
-    mass under Q:  (w_k / eta) N(x; 0) dx   at  loss  l = log(1 + eta (e^((2 k x - 2 k^2)/sigma^2) - 1)),
+    mass under Q:  (w_k / eta) N(x; 0) dx   at loss  l = log(1 + eta (e^y - 1)),
+                                            y = (2 k x - 2 k^2) / sigma^2,
     mass under P:  e^l times that,
 
 the same with P and Q exchanged at -l, and what is left at 0.  Without replacement there is k = 1
