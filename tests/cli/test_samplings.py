@@ -74,7 +74,7 @@ def test_the_tight_end_is_the_default_and_no_larger(cli):
     ("noise", "lower", "upper"), [(2, 1.82823667, 2.1989100), (1, 13.3608240, 14.8206665)]
 )
 def test_fixed_size_batches_of_a_public_report(cli, noise, lower, upper):
-    """q = 1/100, 1000 steps; from outside: the attained pair, and the closed one by FFT on a grid."""
+    """q = 1/100, 1000 steps; references: the attained pair, and the closed one by FFT."""
     run = "--dataset-size 10000 --batch-size 100 --steps 1000 --delta 1e-5"
     arguments = f"--sampling without-replacement --noise-multiplier {noise}"
     fast = cli("account --json", run, FAST, arguments).document["result"]["epsilon"]
