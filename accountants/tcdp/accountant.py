@@ -278,12 +278,14 @@ def _smallest(found: Family, reach: Callable[[float], float], convert: _Convert)
         return convert(found.curve(math.inf))
     least = found.least_rho()
     if not 0 < least < math.inf:
-        return convert(found.curve(2.0))
+        return convert(found.without_sampling())
     # Past the best order of the smallest slope a longer curve only costs more.
     last = min(found.useful_omega(least), 1 + 1.05 * reach(least))
     high = math.log(last - 1)
     low = high - 7
-    best, number = math.inf, _TRIED
+    best, number = convert(found.without_sampling()), _TRIED
+    if found.method == "agnostic-closed":
+        best = math.inf  # the theorems alone
     while True:
         at = np.linspace(low, high, number)
         omegas = 1 + np.exp(at)

@@ -33,6 +33,8 @@ from accountants.walk import Release
 
 Array = NDArray[np.float64]
 
+_MANY = 64  # copies past which sampling is not used
+
 METHODS = ("gaussian", "gaussian-closed", "agnostic", "agnostic-closed")
 
 
@@ -48,6 +50,11 @@ class Member:
     count: int
     law: CopyLaw
     gap: float  # shift of one copy over the noise standard deviation
+
+    @property
+    def unsampled(self) -> float:
+        """Slope for the largest number of copies, at all orders: what sampling cannot exceed."""
+        return above(0.5 * (self.law.largest * self.gap) ** 2, 4)
 
     @property
     def base(self) -> TruncatedCdp:
@@ -81,6 +88,12 @@ class Family:
         for member in self.members:
             total += member.count * _RULES[self.method](member, omega) * (1 + 1e-15)
         return total * (1 + 1e-14)
+
+    def without_sampling(self) -> ApproximateTruncatedCdp:
+        """The curve that has no end, from the largest number of copies."""
+        terms = [member.count * member.unsampled for member in self.members]
+        total = math.fsum([self.unsampled.rho, *terms]) * (1 + 1e-14)
+        return ApproximateTruncatedCdp(TruncatedCdp(total), self.failure)
 
     def curve(self, omega: float) -> ApproximateTruncatedCdp:
         """The member of the family that ends at ``omega``."""
@@ -187,14 +200,14 @@ def require_theorem(release: Release, relation: NeighboringRelation, method: str
 
 
 def _gaussian(member: Member, omega: Array) -> Array:
-    if member.law.absent <= 0:
-        return np.full(omega.shape, 0.5 * (member.law.largest * member.gap) ** 2 * (1 + 1e-15))
+    if member.law.largest > _MANY:
+        return np.full(omega.shape, member.unsampled)
     return sampled_gaussian.rho_upper(member.law, member.gap, omega)
 
 
 def _gaussian_closed(member: Member, omega: Array) -> Array:
-    rho = sampled_gaussian.closed_rho(member.law, member.gap, np.maximum(omega, 2.0))
-    return np.where(omega >= 2, rho, np.inf)
+    # A curve up to 2 is also one up to any order below.
+    return sampled_gaussian.closed_rho(member.law, member.gap, np.maximum(omega, 2.0))
 
 
 def _agnostic(member: Member, omega: Array) -> Array:

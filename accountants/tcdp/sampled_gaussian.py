@@ -46,7 +46,7 @@ def log_integrals(law: CopyLaw, gap: float, order: ArrayLike) -> Array:
     Parameters
     ----------
     law : CopyLaw
-        With 0 < eta < 1.
+        With eta > 0.
     gap : float
         Shift of one copy over the noise standard deviation, > 0.
     order : array_like, shape (A,)
@@ -60,8 +60,8 @@ def log_integrals(law: CopyLaw, gap: float, order: ArrayLike) -> Array:
     """
     a = np.atleast_1d(np.asarray(order, dtype=np.float64))
     validation.require(bool(np.all(a >= 1)), "order", order, "orders >= 1")
-    eta = law.present
-    validation.require(0 < eta < 1, "law.present", eta, "in (0, 1): sampling that can miss")
+    eta = min(1.0, law.present)  # a sum that rounds up
+    validation.require(eta > 0, "law.present", eta, "positive")
     parts = [
         _one_number_of_copies(k * gap, eta, a) + math.log(p / eta)
         for k, p in enumerate(law.probabilities)

@@ -176,6 +176,17 @@ def test_failures_do_not_vanish_at_infinite_epsilon() -> None:
     assert cut.get_delta(math.inf) == pytest.approx(-math.expm1(10 * math.log1p(-tail)), rel=1e-6)
 
 
+def test_records_drawn_many_times() -> None:
+    for draws in (100, 10_000):
+        accountant = of(WithReplacement(10, draws), 1e4, 10, REPLACE)
+        assert accountant.get_epsilon(1e-6) > 0
+        assert accountant.get_delta(1.0) > 0
+    # Some 50 copies for sure: sampling is not used, the copies are one shift of up to 100.
+    often = of(WithReplacement(10, 500), 300.0, 1, REPLACE)
+    exact = ExactAccountant(REPLACE).compose(GAUSSIAN(300.0 / 50))
+    assert exact.get_epsilon(1e-6) < often.get_epsilon(1e-6) < 3 * exact.get_epsilon(1e-6)
+
+
 @pytest.mark.parametrize("sigma", [1e-3, 0.05, 0.3, 300.0, 1e6])
 @pytest.mark.parametrize("sampling", SCHEMES[1:4], ids=lambda s: s.scheme)
 def test_extreme_noise(sampling: Sampling, sigma: float) -> None:

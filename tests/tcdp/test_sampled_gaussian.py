@@ -196,5 +196,11 @@ def test_bad_orders(order: float) -> None:
         sg.log_integrals(LARGE, 0.5, order)
     with pytest.raises(ValueError, match="omega"):
         sg.closed_rho(LARGE, 0.5, order)
-    with pytest.raises(ValueError, match="sampling that can miss"):
-        sg.log_integrals(CopyLaw((0.0, 1.0), 0.0), 0.5, 2.0)
+
+
+def test_certain_copies() -> None:
+    """eta = 1 is no sampling: the exact divergence of the symmetrised Gaussian pair."""
+    law = CopyLaw((0.0, 1.0), 0.0)
+    assert float(sg.rho_upper(law, 0.5, 3.0)[0]) == pytest.approx(0.125, rel=1e-12)
+    found = float(sg.renyi_upper(law, 0.5, 3.0)[0])
+    assert 3 * 0.125 * (1 - 1e-12) <= found <= 3 * 0.125 * 1.01
