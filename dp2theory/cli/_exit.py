@@ -58,7 +58,7 @@ def _is_instance_of(error: BaseException, module: str, name: str) -> bool:
     return isinstance(kind, type) and isinstance(error, kind)
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """The reason in a refusal of an event, without the event that stands around it."""
     text = " ".join(str(error).split())
     return text.partition("Error: [")[2].partition("] caused by")[0] or text
