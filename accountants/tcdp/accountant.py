@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import dp_accounting
@@ -25,9 +25,10 @@ from accountants.tcdp.families import (
 )
 from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
 
-_TRIED = 28  # curves in the first scan over omega
-_REFINED = 9
-_CLOSE = 1e-5  # distance of log(omega - 1) at which the search stops
+# Orders in the scan that chooses truncations, in the full scan and in each closer one; the last
+# ones lie 1e-5 apart, relative to omega - 1.
+_COARSE, _TRIED, _REFINED, _PASSES = 12, 28, 9, 8
+_FINALISTS = 3
 _Convert = Callable[[ApproximateTruncatedCdp], float]
 
 
@@ -242,19 +243,25 @@ class TruncatedCdpAccountant(PrivacyAccountant):
         self, delta: float, worst: float, reach: Callable[[float], float], convert: _Convert
     ) -> float:
         """Smallest converted value over the families; each of their curves is valid."""
-        best, refused = worst, None
+        tried: list[tuple[float, int, Family]] = []
+        refused, best = None, worst
         for found in self._families(delta):
             if found.failure >= delta:
                 continue
             try:
-                best = min(best, _smallest(found, reach, convert))
+                value = _smallest(found, reach, convert, (_COARSE,))
             except OutsideRegionError as error:
                 refused = refused or error
+            else:
+                tried.append((value, len(tried), found))
+                best = min(best, value)
             # Fewer failures cannot help once they hardly count.
             if found.failure <= 1e-4 * (delta if worst == math.inf else best):
                 break
-        if best == worst and refused is not None:
+        if not tried and refused is not None:
             raise refused
+        for _, _, found in sorted(tried)[:_FINALISTS]:
+            best = min(best, _smallest(found, reach, convert, (_TRIED, *[_REFINED] * _PASSES)))
         return best
 
     def _families(self, delta: float) -> Iterator[Family]:
@@ -272,21 +279,26 @@ class TruncatedCdpAccountant(PrivacyAccountant):
                 return
 
 
-def _smallest(found: Family, reach: Callable[[float], float], convert: _Convert) -> float:
-    """Smallest converted value over curves of one family; the search need not be exact."""
+def _smallest(
+    found: Family, reach: Callable[[float], float], convert: _Convert, passes: Sequence[int]
+) -> float:
+    """Smallest converted value over curves of one family; the search need not be exact.
+
+    Each pass tries that many orders, the later ones around the best of the pass before.
+    """
     if not found.members:
         return convert(found.curve(math.inf))
+    best = math.inf
+    if found.method != "agnostic-closed":  # there the theorems alone
+        best = convert(found.without_sampling())
     least = found.least_rho()
     if not 0 < least < math.inf:
-        return convert(found.without_sampling())
+        return best
     # Past the best order of the smallest slope a longer curve only costs more.
     last = min(found.useful_omega(least), 1 + 1.05 * reach(least))
     high = math.log(last - 1)
     low = high - 7
-    best, number = convert(found.without_sampling()), _TRIED
-    if found.method == "agnostic-closed":
-        best = math.inf  # the theorems alone
-    while True:
+    for number in passes:
         at = np.linspace(low, high, number)
         omegas = 1 + np.exp(at)
         if found.method == "agnostic":
@@ -298,6 +310,4 @@ def _smallest(found: Family, reach: Callable[[float], float], convert: _Convert)
         place = int(np.argmin(values))
         best = min(best, values[place])
         low, high = at[max(place - 1, 0)], at[min(place + 1, number - 1)]
-        if high - low < _CLOSE:
-            return best
-        number = _REFINED
+    return best

@@ -10,6 +10,8 @@ import pytest
 
 from accountants.copies import CopyLaw
 from accountants.tcdp import sampled_gaussian as sg
+from accountants.tcdp.amplification import OutsideRegionError, without_replacement_published
+from accountants.tcdp.curve import TruncatedCdp
 from tests.tcdp import checks, truth
 
 LARGE = CopyLaw.of(678, 1e-5, largest=3)
@@ -204,3 +206,18 @@ def test_certain_copies() -> None:
     assert float(sg.rho_upper(law, 0.5, 3.0)[0]) == pytest.approx(0.125, rel=1e-12)
     found = float(sg.renyi_upper(law, 0.5, 3.0)[0])
     assert 3 * 0.125 * (1 - 1e-12) <= found <= 3 * 0.125 * 1.01
+
+
+def test_cited_theorem_is_never_better() -> None:
+    """Without replacement, at the order where the published curve ends."""
+    for rho in (0.1, 0.03, 0.005, 1e-4):
+        for m in (100, 30, 3):
+            try:
+                cited = without_replacement_published(
+                    TruncatedCdp(rho), dataset_size=1000, batch_size=m
+                )
+            except OutsideRegionError:
+                continue
+            law = CopyLaw((1 - m / 1000, m / 1000), 0.0)
+            ours = float(sg.rho_upper(law, math.sqrt(2 * rho), cited.omega)[0])
+            assert ours < cited.rho / 8
