@@ -220,4 +220,4 @@ def test_cited_theorem_is_never_better() -> None:
                 continue
             law = CopyLaw((1 - m / 1000, m / 1000), 0.0)
             ours = float(sg.rho_upper(law, math.sqrt(2 * rho), cited.omega)[0])
-            assert ours < cited.rho / 8
+            assert ours < cited.rho / 7
