@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from accountants.copies import CopyLaw, copies_for_tail
 from accountants.errors import AccuracyError
 from accountants.relations import Direction, NeighboringRelation, directions_of
-from accountants.renyi.curves import divergence, failure, repeats
+from accountants.renyi.curves import ceiling, divergence, failure, repeats
 from accountants.renyi.series import ROUND
 from accountants.sampling import (
     Poisson,
@@ -90,16 +90,25 @@ class Composition:
         ndarray, shape (A,)
             Each direction holds for a whole run: the larger of the two sums.
         """
-        sums = []
-        for direction in self._directions():
-            total = np.zeros(orders.shape)
-            for release, count in self.counts.items():
-                law = self.laws.get(release)
-                one = divergence(release, self.relation, direction, orders, law)
-                total = total + count * one
-            sums.append(total * (1 + (2 + len(self.counts)) * ROUND))
-        result: Array = np.max(sums, axis=0)
-        return result
+        first, *others = self._directions()
+        total = self._sum(first, orders)
+        for direction in others:
+            most = sum(
+                count * ceiling(release, self.relation, self.laws.get(release))
+                for release, count in self.counts.items()
+            )
+            open_ = total < most
+            if open_.any():
+                total[open_] = np.maximum(total[open_], self._sum(direction, orders[open_]))
+        return total
+
+    def _sum(self, direction: Direction, orders: Array) -> Array:
+        total = np.zeros(orders.shape)
+        for release, count in self.counts.items():
+            law = self.laws.get(release)
+            one = divergence(release, self.relation, direction, orders, law)
+            total = total + count * one
+        return total * (1 + (2 + len(self.counts)) * ROUND)
 
     def _directions(self) -> tuple[Direction, ...]:
         """Directions to compare; removing costs at least as much where one copy is at stake."""

@@ -23,7 +23,7 @@ from accountants.renyi.series import ROUND
 Array = NDArray[np.float64]
 Curve = Callable[[Array], Array]
 
-_FIRST = 10.0 ** np.linspace(-3.0, 5.0, 33)  # order - 1
+_FIRST = 10.0 ** np.linspace(-3.0, 3.0, 25)  # order - 1; extended where the best is at an end
 _SMALLEST, _LARGEST = 1e-9, 1e9
 _ROUNDS = 3
 _PARABOLAS = 2
@@ -107,7 +107,7 @@ def best_order(curve: Curve, value: Callable[[Array, Array], Array]) -> tuple[fl
         low = best == 0
         if (low and b[0] <= _SMALLEST) or (not low and b[-1] >= _LARGEST):
             break
-        more = b[:17] * (b[0] / b[16]) if low else b[-17:] * (b[-1] / b[-17])
+        more = b[:9] * (b[0] / b[8]) if low else b[-9:] * (b[-1] / b[-9])
         more = more[:-1] if low else more[1:]
         extra = evaluate(more)
         b = np.concatenate((more, b) if low else (b, more))

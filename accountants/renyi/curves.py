@@ -120,6 +120,29 @@ def divergence(
     return divergences(Mixture(law, 2 * gap), _order(direction), orders)
 
 
+def ceiling(release: Release, relation: NeighboringRelation, copies: CopyLaw | None) -> float:
+    """What no order's divergence exceeds in the direction ADD; ``inf`` where nothing is known.
+
+    Adding a record, the output's density is at most 1/p_0 times that of the larger data set.
+    """
+    sampling = release.sampling
+    if relation is not NeighboringRelation.ADD_OR_REMOVE_ONE:
+        return math.inf
+    if isinstance(sampling, ShuffledEpochs):
+        return math.inf
+    if copies is not None:
+        absent, present = copies.absent, copies.present
+    elif isinstance(sampling, (Poisson, TruncatedPoisson, WithoutReplacement)):
+        present = sampling.sampling_probability
+        absent = 1 - present
+    else:
+        return math.inf
+    if absent <= 0:
+        return math.inf
+    log_absent = math.log1p(-present) if present < 0.5 else math.log(absent)
+    return -log_absent * (1 + 8 * ROUND)
+
+
 def untruncated(release: Release) -> str:
     """Why the curve with replacement needs a largest number of copies."""
     sampling = release.sampling
