@@ -27,7 +27,7 @@ from accountants.walk import Release
 Array = NDArray[np.float64]
 Laws = Mapping[Release, CopyLaw]
 
-_TAILS = 10.0 ** -np.arange(1.0, 41.0)
+_TAILS = 10.0 ** -np.concatenate((np.arange(1.0, 40.0), np.arange(40.0, 306.0, 6.0)))
 """Chances of truncation, over all releases, that are tried where none is prescribed."""
 
 

@@ -15,11 +15,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountants import ExactAccountant
+from accountants.copies import CopyLaw
 from accountants.events import ShuffledEpochDpEvent, WeightedWithReplacementDpEvent
 from accountants.renyi import conversion
 from accountants.renyi.accountant import RenyiAccountant
+from accountants.renyi.curves import ceiling
 from accountants.renyi.lines import Mixture, Order
 from accountants.renyi.quadrature import divergences
+from accountants.sampling import WithReplacement
+from accountants.walk import Release
 
 ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
@@ -149,6 +153,24 @@ def test_the_number_of_copies_is_chosen_well() -> None:
     deltas = [one.get_delta(2.0) for one in fixed]
     assert accountant.get_delta(2.0) == min(deltas)
     assert (np.array(deltas) >= tails).all()
+
+
+def test_both_directions_count_with_replacement() -> None:
+    """One direction is left out only where it cannot win, and it wins somewhere in neither."""
+    law = CopyLaw.of(50, 0.01, largest=6).probabilities
+    orders = np.array([1.001, 1.1, 2.0, 8.0, 64.0, 500.0])
+    both = [divergences(Mixture(law, 0.1), order, orders) for order in (Order.REMOVE, Order.ADD)]
+    accountant = RenyiAccountant(ADD_OR_REMOVE, largest_copies=6).compose(draws(100, 50, 20.0), 7)
+    np.testing.assert_allclose(accountant.rdp(orders), 7 * np.max(both, axis=0), rtol=1e-12)
+    most = ceiling(Release(WithReplacement(100, 50), 20.0), ADD_OR_REMOVE, CopyLaw(law, 0.0))
+    assert both[1].max() <= most == pytest.approx(-math.log(law[0]), rel=1e-12)
+
+
+def test_tiny_delta_with_replacement() -> None:
+    accountant = RenyiAccountant(REPLACE).compose(draws(50000, 20, 5.0), 10)
+    epsilons = [accountant.get_epsilon(delta) for delta in (1e-12, 1e-60, 1e-300)]
+    assert np.isfinite(epsilons).all()
+    assert (np.diff(epsilons) > 0).all()
 
 
 def test_without_truncation_the_curve_is_refused_with_the_reason() -> None:

@@ -14,6 +14,7 @@ from numpy.polynomial.legendre import leggauss
 from accountants import fixed_size
 from accountants.copies import CopyLaw
 from accountants.relations import Direction
+from accountants.renyi import conversion
 from accountants.renyi.lines import Mixture, Order
 from accountants.renyi.quadrature import divergences
 from accountants.renyi.symmetric import coupled, replaced, special_replaced
@@ -83,6 +84,30 @@ def test_coupled_reference() -> None:
     """Order 4 for 678 draws from 1e5, shift one, noise 4, at most 3 copies (six digits)."""
     law = CopyLaw.of(678, 1e-5, largest=3).probabilities
     assert coupled(law, 0.25, np.array([4.0]))[0] == pytest.approx(7.13998e-6, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("n", "draws", "largest", "noise", "epsilon"),
+    [
+        (10**5, 678, 3, 2.0, 2.2087),
+        (10**5, 678, 3, 4.0, 0.5475),
+        (10**5, 678, 3, 8.0, 0.1263),
+        (10**4, 261, 4, 4.0, 1.2887),
+        (10**4, 261, 4, 8.0, 0.3498),
+    ],
+)
+def test_coupled_composition_reference(
+    n: int, draws: int, largest: int, noise: float, epsilon: float
+) -> None:
+    """216 calls of shift one at δ = 1e-6, best real order: derived references, 4 digits."""
+    copies = CopyLaw.of(draws, 1 / n, largest=largest)
+    kept = 216 * math.log1p(-copies.tail)
+    rest = math.log(1e-6 + math.expm1(kept)) - kept
+    found, _ = conversion.best_order(
+        lambda orders: 216 * coupled(copies.probabilities, 1 / noise, orders),
+        lambda orders, d: conversion.epsilons(orders, d, rest),
+    )
+    assert found == pytest.approx(epsilon, abs=6e-5)
 
 
 @pytest.mark.parametrize(("n", "m", "sigma"), [(50000, 256, 2.0), (1000, 50, 3.0), (10, 5, 4.0)])
