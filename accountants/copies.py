@@ -48,6 +48,15 @@ class CopyLaw:
         """Probability of a copy, given K <= kappa; summed, so that a small one keeps its digits."""
         return math.fsum(self.probabilities[1:])
 
+    def lumped(self) -> CopyLaw:
+        """The whole law with more than kappa copies counted as kappa of them.
+
+        On one ray that brings means nearer, so that no divergence grows: a lower end needs
+        nothing more for what was cut off.
+        """
+        kept = [p * (1 - self.tail) for p in self.probabilities]
+        return CopyLaw((*kept[:-1], kept[-1] + self.tail), 0.0)
+
     @staticmethod
     def of(draws: int, probability: float, *, largest: int) -> CopyLaw:
         """The law for ``draws`` independent draws that each give the record.

@@ -28,7 +28,7 @@ Array = NDArray[np.float64]
 
 ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
 _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
-WORK_LIMIT = 30_000_000  # nodes in t times nodes in u
+WORK_LIMIT = 15_000_000  # nodes in t times nodes in u
 _ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
 _MANY_STEPS = 200_000
 _SAFETY = 2.0  # factor on the modelled part of the bar

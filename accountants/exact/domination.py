@@ -101,7 +101,7 @@ def lower_runs(
 def _variants(counts: Counts, relation: NeighboringRelation) -> list[tuple[str, str, float]]:
     """(name, order, gradient of the others) of the data sets that are tried."""
     fixed = any(not isinstance(r.sampling, (Poisson, TruncatedPoisson)) for r in counts)
-    if not fixed:
+    if not fixed or relation not in (REPLACE, SPECIAL):
         return [("attained pair", "forward", -1.0)]
     if relation is SPECIAL:
         return [("others -1", "forward", -1.0), ("others 1", "forward", 1.0)]
@@ -149,17 +149,18 @@ def _upper(
         return _gaussian(rule(sampling.scheme, relation).shift, sigma)
     if isinstance(sampling, WithoutReplacement):
         return _subset_upper(sampling.sampling_probability, sigma, relation, direction, tail)
+    if relation is not REPLACE and relation is not SPECIAL:
+        copies = _copies(sampling, _finer(tail, direction))
+        return Part(_one_sided(copies, 2 / sigma, direction), tail=copies.tail)
     copies = _copies(sampling, tail)
     if relation is REPLACE:
         profile = partial(fixed_size.log_with_replacement, copies=copies, sigma=sigma)
         pair = _profile_pair(profile, profile, copies.present, 2 / sigma, tail)
-    elif relation is SPECIAL:
+    else:
         real = partial(fixed_size.log_real_to_special_copies, copies=copies, sigma=sigma)
         null = partial(fixed_size.log_special_to_real_copies, copies=copies, sigma=sigma)
         ends = (real, null) if direction is Direction.REMOVE else (null, real)
         pair = _profile_pair(*ends, copies.present, 2 / sigma, tail)
-    else:
-        return Part(_one_sided(copies, 2 / sigma, direction), tail=copies.tail)
     return Part(pair, tail=copies.tail + pair.lost)
 
 
@@ -201,14 +202,24 @@ def _lower(
             return _gaussian(1.0 if relation is SPECIAL else 2.0, sigma)
         copies = CopyLaw((1 - q, q), 0.0)
     else:
-        copies = _copies(sampling, tail)
+        copies = _copies(sampling, _finer(tail, direction))
+    if relation is SPECIAL and others == -1.0:
+        return Part(_special(copies, sigma, direction, others), tail=copies.tail)
+    copies = copies.lumped()
     if relation is SPECIAL:
-        pair = _special(copies, sigma, direction, others)
-    elif relation is REPLACE:
-        pair = _replaced(copies, sigma, order, others)
-    else:
-        pair = _one_sided(copies, 2 / sigma, direction)
-    return Part(pair, tail=copies.tail)
+        return Part(_special(copies, sigma, direction, others))
+    if relation is REPLACE:
+        return Part(_replaced(copies, sigma, order, others))
+    return Part(_one_sided(copies, 2 / sigma, direction))
+
+
+def _finer(tail: float, direction: Direction) -> float:
+    """What may be cut off where the record is missing from the law that is drawn from.
+
+    There a large number of copies weighs up to exp(ε) times its chance, at most the chance of
+    a use over δ: the tail is squared, up to the share of δ that it is.
+    """
+    return max(tail * tail * 1e13, 1e-300) if direction is Direction.ADD else tail
 
 
 def _replaced(copies: CopyLaw, sigma: float, order: str, others: float) -> AnyPair:

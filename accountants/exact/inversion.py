@@ -20,6 +20,7 @@ from accountants.exact.composition import Composition
 from accountants.exact.contour import WORK_LIMIT, Contour, DeltaValue, absolute_bound, place
 from accountants.exact.estimates import past_barrier, table_for_delta, table_for_epsilon
 from accountants.exact.tilts import TiltTable
+from accountants.pairs import MixturePair
 
 Array = NDArray[np.float64]
 Attempts = tuple[tuple[int, float], ...]
@@ -54,7 +55,8 @@ _QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (1, 0.5), (1, 0.25))  # (placement, ref
 _ONCE = ((0, 1.0), (0, 0.5), (1, 0.5))
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
 _LARGER = ((0, 1.0), (0, 0.5), (0, 0.25))  # with the larger limit, before a convolution
-_MANY_STEPS = 64  # convolutions of more steps take longer than a large contour sum
+_LARGER_WORK = 2 * WORK_LIMIT
+_MANY_STEPS = 64
 _SHARP = 2e-10  # relative width of ε
 _QUICK_WORK = 2_000_000
 _CONVOLVED_STEP = 2e-12  # error that the convolution is expected to have a step
@@ -89,8 +91,8 @@ def delta_value(composition: Composition, epsilon: float, precision: Precision =
     try:
         table, guess = table_for_epsilon(composition, epsilon)
         _contour_delta(composition, table, epsilon, guess, _QUICK, _QUICK_WORK, found)
-        if found.error > precision.good and composition.steps > _MANY_STEPS:
-            _contour_delta(composition, table, epsilon, guess, _LARGER, WORK_LIMIT, found)
+        if found.error > precision.good and _convolves_slowly(composition):
+            _contour_delta(composition, table, epsilon, guess, _LARGER, _LARGER_WORK, found)
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
@@ -137,8 +139,8 @@ def epsilon_bracket(
     try:
         table, guess = table_for_delta(composition, log_delta)
         _contour_epsilon(composition, table, guess, log_delta, _QUICK, _QUICK_WORK, found)
-        if not found.settled and found.error > precision.good and composition.steps > _MANY_STEPS:
-            _contour_epsilon(composition, table, guess, log_delta, _LARGER, WORK_LIMIT, found)
+        if not found.settled and found.error > precision.good and _convolves_slowly(composition):
+            _contour_epsilon(composition, table, guess, log_delta, _LARGER, _LARGER_WORK, found)
     except AccuracyError as error:
         table = None
         found.reasons.append(str(error))
@@ -172,6 +174,12 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
     found = _Best(EXACT)
     _contour_delta(composition, table, epsilon, guess, _QUICK[:1], _QUICK_WORK, found)
     return found.bracket is not None and found.bracket.upper < log_delta
+
+
+def _convolves_slowly(composition: Composition) -> bool:
+    """Whether a large contour sum takes less time than convolutions would."""
+    mixed = any(isinstance(pair, MixturePair) for pair, _ in composition.pairs)
+    return mixed and composition.steps > _MANY_STEPS
 
 
 @dataclass

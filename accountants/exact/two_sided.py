@@ -26,7 +26,7 @@ from accountants.relations import Direction
 _EXACT_SHARE = 1e-13  # of δ that truncations may take where both ends are to meet
 _LOOSE_SHARE = 1e-7
 _TYPICAL = -32.0  # log of the δ that truncations are chosen for while it is not known
-_CLOSE = 0.02  # candidates this near the best estimate are computed too
+_CLOSE = 0.02  # a data set is computed where its estimate is this near the best or above it
 
 
 def epsilon_bracket(
@@ -62,9 +62,21 @@ def _exact_epsilon(
         run = upper_run(counts, relation, direction, tail)
         if run.failure == 0 or delta == 0:
             answer = larger_epsilon(run, delta, answer)
-        else:
-            answer = answer.hull_of_maximum(_with_failure(run, delta, answer))
+            continue
+        upper = upper_end(run, delta, answer)
+        if upper <= answer.lower:
+            continue
+        (below,) = lower_runs(counts, relation, direction, tail)
+        lower = larger_epsilon(below, delta, Bracket(0.0, 0.0)).lower
+        answer = answer.hull_of_maximum(Bracket(min(lower, upper), upper))
     return answer
+
+
+def upper_end(run: Run, delta: float, floor: Bracket) -> float:
+    """Upper end of ε of an exact run that leaves something out; δ may be larger by its chance."""
+    if delta <= run.failure:
+        return math.inf
+    return larger_epsilon(run, delta - run.failure, Bracket(0.0, floor.lower)).upper
 
 
 def log_delta_bracket(
@@ -144,12 +156,12 @@ def _exact_log_delta(
         if run.failure == 0:
             answer = larger_log_delta(run, epsilon, answer, precision)
             continue
-        found = larger_log_delta(run, epsilon, nothing, precision)
-        widened = Bracket(
-            _log_less(found.lower, run.failure * _lower_factor(run, epsilon)),
-            _log_more(found.upper, run.failure),
-        )
-        answer = answer.hull_of_maximum(widened)
+        upper = _log_more(larger_log_delta(run, epsilon, nothing, precision).upper, run.failure)
+        if upper <= answer.lower:
+            continue
+        (below,) = lower_runs(counts, relation, direction, tail)
+        lower = larger_log_delta(below, epsilon, nothing, precision).lower
+        answer = answer.hull_of_maximum(Bracket(min(lower, upper), upper))
     return answer
 
 
@@ -175,21 +187,6 @@ def _lower_factor(run: Run, epsilon: float) -> float:
     if all(pair.direction is Direction.REMOVE for pair, _ in run.composition.pairs):
         return 1.0
     return 1.0 + math.exp(min(epsilon, 700.0))
-
-
-def _with_failure(run: Run, delta: float, floor: Bracket) -> Bracket:
-    """ε of an exact run that leaves something out; δ may be off by its chance."""
-    free = Bracket(0.0, 0.0)
-    upper = (
-        larger_epsilon(run, delta - run.failure, free)
-        if delta > run.failure
-        else Bracket(math.inf, math.inf)
-    )
-    if upper.upper <= floor.lower:
-        return floor
-    slack = run.failure * _lower_factor(run, upper.upper)
-    lower = larger_epsilon(run, delta + slack, free).lower if delta + slack < 1 else 0.0
-    return Bracket(min(lower, upper.upper), upper.upper)
 
 
 def upper_epsilon(run: Run, delta: float) -> float:
@@ -313,29 +310,18 @@ def _best(
     value: Callable[[Run, Precision], float],
     nothing: float,
 ) -> float:
-    """Largest value among the runs whose estimates are near the largest estimate.
+    """Largest value among the first run and those whose estimates reach near its value.
 
-    The best guess is computed with patience, the others only as long as they take little time.
+    The first run is the usual winner and is computed with patience, the others only as far as
+    they take little time.
     """
-    guesses: list[tuple[float, int, Run]] = []
-    for number, run in enumerate(runs):
-        try:
-            guesses.append((estimate(run), number, run))
-        except AccuracyError:
-            # The first run is the usual winner: it is computed whatever its estimate.
-            guesses.append((math.inf if number == 0 else -math.inf, number, run))
-    guesses.sort(key=lambda guess: (-guess[0], guess[1]))
     best = nothing
-    answered = False
-    top = next((g for g, _, _ in guesses if math.isfinite(g)), math.inf)
-    for guess, _, run in guesses:
-        if answered and guess < top - _CLOSE * abs(top):
-            break
-        try:
-            best = max(best, value(run, inversion.BRIEF if answered else inversion.LOOSE))
-            answered = True
-        except AccuracyError:
-            continue
+    for number, run in enumerate(runs):
+        with contextlib.suppress(AccuracyError):
+            if number == 0:
+                best = max(best, value(run, inversion.LOOSE))
+            elif estimate(run) > best - _CLOSE * abs(best):
+                best = max(best, value(run, inversion.BRIEF))
     return best
 
 
