@@ -90,7 +90,7 @@ def test_the_search_agrees_with_trying_every_number(target):
 def test_what_batch_sizes_are_assumed_to_do(scheme, relation):
     """A larger batch costs no less at a fixed number of steps: both ends."""
     ends = [
-        epsilon(dp_sgd_event(sampling=scheme(500, b), noise_multiplier=4.0, steps=100), relation)
+        epsilon(dp_sgd_event(sampling=scheme(500, b), noise_multiplier=9.0, steps=1000), relation)
         for b in (2, 3, 5, 10, 25, 60)
     ]
     for before, after in itertools.pairwise(ends):
@@ -197,7 +197,7 @@ INFEASIBLE = [
     ),
     (
         lambda: calibrate_batch_size(
-            lambda b: run_of(Poisson(b / 10), 0.5)(9), dataset_size=10, **BUDGET
+            lambda b: run_of(Poisson(b / 10), 0.5)(900), dataset_size=10, **BUDGET
         ),
         "not met by batch_size=1",
         "for batch_size=1",
