@@ -27,7 +27,7 @@ from accountants.sampling import (
     WithoutReplacement,
     WithReplacement,
 )
-from accountants.tcdp import agnostic, amplification, sampled_gaussian
+from accountants.tcdp import agnostic, amplification, sampled_gaussian, slopes
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
 from accountants.walk import Release
 
@@ -202,7 +202,7 @@ def require_theorem(release: Release, relation: NeighboringRelation, method: str
 def _gaussian(member: Member, omega: Array) -> Array:
     if member.law.largest > _MANY:
         return np.full(omega.shape, member.unsampled)
-    return sampled_gaussian.rho_upper(member.law, member.gap, omega)
+    return slopes.best_slope(member.law, member.gap, omega)
 
 
 def _gaussian_closed(member: Member, omega: Array) -> Array:

@@ -16,7 +16,14 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from accountants import gaussian_dp
 from accountants import trade_off as trade_off_module
 from accountants.copies import CopyLaw
-from accountants.tcdp import advanced, agnostic, amplification, families, sampled_gaussian
+from accountants.tcdp import (
+    advanced,
+    agnostic,
+    amplification,
+    families,
+    sampled_gaussian,
+    slopes,
+)
 from accountants.tcdp.accountant import TruncatedCdpAccountant
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
 from accountants.walk import Release
@@ -173,6 +180,16 @@ def test_missing_terms_of_the_sum_are_caught(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(agnostic, "log_moments", less_eta)
     with pytest.raises(AssertionError):
         amplification_tests.test_real_orders()
+
+
+def test_slope_of_the_wrong_piece_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The ratio at the left end of each piece, which later orders of it exceed."""
+    checks.check_slope(slopes.best_slope)
+    monkeypatch.setattr(
+        slopes, "chord_slope", lambda start, end, first, last: first / (start * (start - 1))
+    )
+    with pytest.raises(AssertionError):
+        checks.check_slope(slopes.best_slope)
 
 
 def test_wrong_order_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

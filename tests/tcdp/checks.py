@@ -117,6 +117,24 @@ def check_rho(rho_upper: Callable[..., Any]) -> None:
             assert attained(50_000, 256, 3, gap, order) <= rho * order
 
 
+def check_slope(best_slope: Callable[..., Any]) -> None:
+    """Above D_a/a at every order of a fine grid, also where the moment of omega is large."""
+    for q, gap, omega in (
+        (0.1, 0.02, 4000.0),
+        (0.1, 0.1, 150.0),
+        (0.02, 1.0, 12.0),
+        (0.3, 2.0, 4.0),
+    ):
+        law = CopyLaw((1 - q, q), 0.0)
+        orders = np.linspace(1 + 1e-4 * (omega - 1), omega, 300)
+        bounds = sampled_gaussian.renyi_upper(law, gap, orders) / orders
+        slopes = best_slope(law, gap, np.array([0.4 * omega + 0.6, omega]))
+        assert bounds[orders <= 0.4 * omega + 0.6].max() <= slopes[0] * (1 + 1e-12)
+        assert bounds.max() <= slopes[1] * (1 + 1e-12)
+        assert slopes[1] <= 1.1 * bounds.max()
+        assert np.all(slopes <= sampled_gaussian.rho_upper(law, gap, omega)[0] * (1 + 1e-11))
+
+
 def check_conversion(epsilon: Callable[[TruncatedCdp, float], float]) -> None:
     """Never below exact values: one Gaussian release, and a curve cut at a low order."""
     for mu in (0.01, 0.3, 1.0, 5.0):

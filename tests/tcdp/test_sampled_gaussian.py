@@ -12,6 +12,7 @@ from accountants.copies import CopyLaw
 from accountants.tcdp import sampled_gaussian as sg
 from accountants.tcdp.amplification import OutsideRegionError, without_replacement_published
 from accountants.tcdp.curve import TruncatedCdp
+from accountants.tcdp.slopes import best_slope
 from tests.tcdp import checks, truth
 
 LARGE = CopyLaw.of(678, 1e-5, largest=3)
@@ -159,6 +160,10 @@ def test_slopes() -> None:
     checks.check_rho(sg.rho_upper)
 
 
+def test_slopes_by_pieces() -> None:
+    checks.check_slope(best_slope)
+
+
 def test_slope_is_never_above_no_sampling() -> None:
     assert sg.rho_upper(LARGE, 0.5, 1e3).tolist() == [pytest.approx(9 * 0.125, rel=1e-12)]
     assert sg.rho_upper(LARGE, 50.0, 2.0).tolist() == [pytest.approx(9 * 1250, rel=1e-12)]
@@ -219,5 +224,5 @@ def test_cited_theorem_is_never_better() -> None:
             except OutsideRegionError:
                 continue
             law = CopyLaw((1 - m / 1000, m / 1000), 0.0)
-            ours = float(sg.rho_upper(law, math.sqrt(2 * rho), cited.omega)[0])
-            assert ours < cited.rho / 7
+            ours = float(best_slope(law, math.sqrt(2 * rho), cited.omega)[0])
+            assert ours < cited.rho / 8
