@@ -23,7 +23,7 @@ from tests.properties.strategies import DELTAS, SIDES, Run, Sides, log_uniform, 
 FEW, MANY = 25, 400
 
 
-def few_and_many(**inputs: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
+def few_and_many(few: int = FEW, **inputs: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
     """Parametrise a law into a short run for CI and a long one marked ``slow``."""
 
     def decorate(law: Callable[..., None]) -> Callable[..., None]:
@@ -31,7 +31,7 @@ def few_and_many(**inputs: st.SearchStrategy[Any]) -> Callable[[Any], Any]:
             settings(max_examples=examples, deadline=None)(given(**inputs)(law))()
 
         test.__name__, test.__doc__ = law.__name__, law.__doc__
-        marks = [FEW, pytest.param(MANY, marks=pytest.mark.slow)]
+        marks = [few, pytest.param(MANY, marks=pytest.mark.slow)]
         return pytest.mark.parametrize("examples", marks)(test)
 
     return decorate
