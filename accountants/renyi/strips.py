@@ -105,35 +105,37 @@ class Strip:
         unit : float
             Rounding unit of the nodes.
         """
-        with np.errstate(over="ignore", invalid="ignore"):  # an infinite bound is one
+        with np.errstate(over="ignore", under="ignore"):  # an infinite bound is one
             missed = self._missed(mixture, order, b, log_excess, log_last)
             return missed + rounding(mixture, order, b, self.edge, unit)
 
     def _missed(
         self, mixture: Mixture, order: Order, b: Array, log_excess: Array, log_last: Array
     ) -> Array:
-        inverse = np.exp(np.clip(-log_excess, -700.0, 700.0))
-        alpha = 1 + b
-        absent, present = mixture.absent, mixture.present
-        spread = np.exp(np.minimum(-b * mixture.log_absent, 700.0))  # p_0^-b
+        alpha, rising = 1 + b, -b * mixture.log_absent  # log of p_0^-b
+        log_b, log_p = np.log(b), 2 * math.log(mixture.present)
         below, beyond = self.low, self.high - mixture.reach
         if order is Order.REMOVE:
-            norm = 1 + (2 + 2 * alpha) * inverse
-            left = np.minimum(b, alpha * b * present**2 / (2 * absent)) * special.ndtr(below)
+            log_norm = np.log1p((2 + 2 * alpha) * np.exp(-log_excess))
+            curved = np.log(alpha) + log_b + log_p - mixture.log_absent - math.log(2)
+            left = np.minimum(log_b, curved) + special.log_ndtr(below)
         elif order is Order.ADD:
-            norm = (spread + 1 + 2 * b) * inverse
-            curved = 0.5 * alpha * b * present**2 / absent**2 * spread
-            left = np.minimum(spread, curved) * special.ndtr(below)
+            log_norm = np.logaddexp(rising, np.log1p(2 * b)) - log_excess
+            curved = np.log(alpha) + log_b + log_p - 2 * mixture.log_absent - math.log(2)
+            left = rising + np.minimum(0.0, curved) + special.log_ndtr(below)
         else:
-            norm = 2 * spread * (1 + inverse) + (1 + 2 * alpha) * inverse
-            left = b * (special.ndtr(below) + special.ndtr(below + mixture.reach))
-        if order is Order.ADD:
-            right = b * special.ndtr(-beyond) * inverse
-        else:
-            right = np.exp(np.minimum(log_last - log_excess, 700.0)) / self.edge
+            twice = math.log(2) + rising + np.logaddexp(0.0, -log_excess)
+            log_norm = np.logaddexp(twice, np.log1p(2 * alpha) - log_excess)
+            both = special.log_ndtr([below, below + mixture.reach])
+            left = log_b + np.logaddexp(both[0], both[1])
+        right = (
+            log_b + special.log_ndtr(-beyond)
+            if order is Order.ADD
+            else log_last - math.log(self.edge)
+        )
         turns = 2 * math.pi * self.height / self.step
-        aliases = 2 * norm * math.exp(0.5 * self.height**2 - turns) / -math.expm1(-turns)
-        error: Array = aliases + left * inverse + right
+        fixed = math.log(2) + 0.5 * self.height**2 - turns - math.log(-math.expm1(-turns))
+        error: Array = np.exp(log_norm + fixed) + np.exp(np.logaddexp(left, right) - log_excess)
         return error
 
 

@@ -51,8 +51,12 @@ def line(law: Sequence[float], gap: float, order: str, a: float) -> float:
                 g = (alpha * log_r + (1 - alpha) * log_s).exp() - (1 + v) - alpha * (w - v)
             return g * (-z * z / 2).exp()
 
-        top = (len(law) - 1) * gap * (1.0 if order == "add" else a)
-        total = _integral(f, -18.0 - gap, top + 18.0) / (2 * arb.pi()).sqrt()
+        # Powers of the inverse pull the mass away where the record is nearly always there.
+        reach = (len(law) - 1) * gap
+        pulled = reach * a * min(1.0, (1 - law[0]) / law[0])
+        low = {"remove": 0.0, "add": pulled, "replace": gap}[order]
+        top = {"remove": reach * a, "add": reach, "replace": reach * a + pulled}[order]
+        total = _integral(f, -18.0 - low, top + 18.0) / (2 * arb.pi()).sqrt()
         return _checked(((1 + total).log()) / (alpha - 1))
 
 
