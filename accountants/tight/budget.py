@@ -64,10 +64,10 @@ def without_replacement(q: float, sigma: float) -> float:
     attained = float(hellinger(ATTAINED, q, sigma)[0])
     if simple <= attained * (1 + _WANTED):
         return simple
-    return min(simple, _cover(q, sigma, attained, simple))
+    return min(simple, _cover(q, sigma, attained))
 
 
-def _cover(q: float, sigma: float, found: float, enough: float) -> float:
+def _cover(q: float, sigma: float, found: float) -> float:
     """Largest bound over a cover that is refined where it is largest."""
     open_ = first_cover(_FIRST_CELLS)
     closed = 0.0
