@@ -62,8 +62,9 @@ class Row:
 
     @property
     def takes_long(self) -> bool:
-        """Few uses of a record in many steps: rare, large losses, and seconds instead of ms."""
-        return self.q < 1 and self.count > 1 and self.q * self.count < 8
+        """Rare, large losses: seconds instead of milliseconds."""
+        rare = self.q * self.count < 20
+        return self.q < 1 and self.count > 1 and (rare or self.sigma < 0.5 or self.delta < 1e-20)
 
     def bracket(self, make: Make, relation: NeighboringRelation, direction: str) -> Bracket:
         found: Bracket = make(relation, direction).compose(self.event).epsilon_bracket(self.delta)

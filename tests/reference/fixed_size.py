@@ -205,13 +205,15 @@ def solve_epsilon(profile: Any, delta: Fraction, digits: int = 40) -> Any:
             return mpmath.log(value / target) if value > 0 else mpf(-1000)
 
         a, b = (low, excess(low)), (high, excess(high))
-        for _ in range(60):
-            x = b[0] - b[1] * (b[0] - a[0]) / (b[1] - a[1])
-            if not low <= x <= high:
+        for turn in range(400):
+            x = b[0] - b[1] * (b[0] - a[0]) / (b[1] - a[1]) if b[1] != a[1] else low
+            if not low < x < high or turn % 3 == 2:
                 x = (low + high) / 2
             value = excess(x)
             low, high = (x, high) if value > 0 else (low, x)
             a, b = b, (x, value)
-            if abs(a[0] - b[0]) < mpf(10) ** (8 - digits) * b[0] or a[1] == b[1]:
-                return +b[0]
+            if high - low < mpf(10) ** (8 - digits) * high or value == 0:
+                return (low + high) / 2 if value else x
+            if abs(value) < mpf(10) ** (10 - digits):
+                return +x
         raise ArithmeticError("the secants for epsilon did not settle")

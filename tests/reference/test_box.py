@@ -41,7 +41,7 @@ def usable(sampling: str, relation: NeighboringRelation) -> list[Row]:
 def test_some_settings(sampling: str, relation: NeighboringRelation) -> None:
     """The first settings that the fast engine takes."""
     chosen = [row for row in usable(sampling, relation) if not row.takes_long][:FEW]
-    assert len(chosen) >= 0.5 * FEW
+    assert len(chosen) >= 0.3 * FEW
     wrong = {str(row): found for row in chosen if (found := box.check(make, row, relation))}
     assert not wrong, "\n".join(f"{row}: {found}" for row, found in wrong.items())
 
@@ -106,5 +106,10 @@ def test_bounds_are_ordered() -> None:
             bound = known.get("symmetrised") or known["above symmetrised"]
             for name, (value, error) in known.items():
                 assert value * (1 - error - bound[1]) <= bound[0], (str(row), name)
+            if "QP" in known and row.q < 1:  # the loss of this order is bounded
+                absent = math.log1p(-row.q)
+                if sampling == "with":
+                    absent = row.batch_size * math.log1p(-1 / row.dataset_size)
+                assert known["QP"][0] <= -row.count * absent * (1 + 1e-9), str(row)
             if "QP" in known and "PQ" in known and row.q < 1:
                 assert known["QP"][0] <= known["PQ"][0] * (1 + 1e-6), str(row)
