@@ -130,7 +130,8 @@ def log_special_to_real(epsilon: ArrayLike, q: float, sigma: float) -> Array:
 def log_real_to_special_copies(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> Array:
     """REPLACE_SPECIAL with replacement, output from the real record.
 
-    (1-b) eta H_a(mixture || N(0)) + b sum_k p_k delta_k(log a).
+    The smaller of (1-b) eta H_a(mixture || N(0)) + b sum_k p_k delta_k(log a) and
+    integral of (sum_{k>=1} p_k N(2k) - (exp(ε)-1) p_0 N(0) - exp(ε) p_1 N(1))_+.
     """
     e = np.asarray(epsilon, dtype=np.float64)
     eta = copies.present
@@ -139,13 +140,55 @@ def log_real_to_special_copies(epsilon: ArrayLike, copies: CopyLaw, sigma: float
     weight = log_growth + math.log(copies.absent / eta) - inner
     first = weight + _excess(np.logaddexp(log_growth, math.log(eta)), copies, sigma)
     second = e - inner + _log_coupled(inner, copies, 2 * sigma)
-    return np.minimum(np.logaddexp(first, second), 0.0)
+    other = log_excess_over_two(e, copies, sigma)
+    return np.minimum(np.minimum(np.logaddexp(first, second), other), 0.0)
 
 
 def log_special_to_real_copies(epsilon: ArrayLike, copies: CopyLaw, sigma: float) -> Array:
-    """REPLACE_SPECIAL with replacement, output from the special record: sum_k p_k delta_k."""
+    """REPLACE_SPECIAL with replacement, output from the special record.
+
+    The smaller of sum_k p_k delta_k(log a) and ``log_h2`` with half the shifts.
+    """
     inner = log_shrunk(np.asarray(epsilon, dtype=np.float64), copies.present)
-    return np.minimum(_log_coupled(inner, copies, 2 * sigma), 0.0)
+    coupled = np.minimum(_log_coupled(inner, copies, 2 * sigma), 0.0)
+    return np.minimum(coupled, log_h2(epsilon, copies, 2 * sigma))
+
+
+def log_excess_over_two(epsilon: Array, copies: CopyLaw, sigma: float) -> Array:
+    """log of the integral of (sum_{k>=1} p_k N(2k) - (a-1) p_0 N(0) - a p_1 N(1))_+, a = exp(ε).
+
+    The ratio of the two sides increases in the output, so that the integral is a tail.  At its
+    threshold u each p_k N(2k) is set against N(0) and N(1) in the shares that they have there,
+    which leaves positive terms only.
+    """
+    e = np.atleast_1d(epsilon)
+    gap = 1 / sigma
+    k = np.arange(1, copies.largest + 1, dtype=np.float64)
+    log_p, width = np.log(copies.probabilities[1:]), 2 * k * gap
+    rest = log_expm1(e) + math.log(copies.probabilities[0])
+    near = e + log_p[0]
+
+    def sides(u: Array) -> tuple[Array, Array, Array]:
+        ours = np.logaddexp.reduce(log_p + width * (u[:, None] - 0.5 * width), axis=1)
+        own = near + gap * (u - 0.5 * gap)
+        return ours, own, np.logaddexp(rest, own)
+
+    low, high = np.full_like(e, -gap - 40.0), gap + 40.0 + (e + 8 - log_p[0]) / gap
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        ours, _, theirs = sides(middle)
+        low, high = np.where(ours < theirs, middle, low), np.where(ours < theirs, high, middle)
+    ours, own, _ = sides(high)
+    terms = []
+    for p, w in zip(log_p, width, strict=True):
+        start = high - w
+        against_none = rest - ours + log_gap(start, float(w)) + rounding_margin(start, float(w))
+        narrow = float(w) - gap
+        against_one = own - ours + log_gap(start, narrow) + rounding_margin(start, narrow)
+        terms.append(p + np.logaddexp(against_none, against_one))
+    margin = 64 * 2.0**-53 * (np.abs(ours) + np.abs(e) + 8)
+    result: Array = np.logaddexp.reduce(np.stack(terms), axis=0) + margin
+    return result.reshape(np.shape(epsilon))
 
 
 def _excess(log_c: Array, copies: CopyLaw, sigma: float) -> Array:

@@ -268,22 +268,26 @@ def _profile_pair(
 
 
 def cut_probability(sampling: TruncatedPoisson) -> float:
-    """Upper bound on the chance that the other records alone fill a truncated batch."""
+    """Upper bound on the chance that the other records alone fill a truncated batch.
+
+    There are n - 1 others, or n where ``dataset_size`` is that of the smaller data set: n covers
+    both readings.
+    """
     n, q, cap = sampling.dataset_size, sampling.sampling_probability, sampling.truncated_batch_size
-    if cap > n - 1:
+    if cap > n:
         return 0.0
-    return min(1.0, float(special.betainc(cap, n - cap, q)) * (1 + 1e-9) + 5e-324)
+    return min(1.0, float(special.betainc(cap, n + 1 - cap, q)) * (1 + 1e-9) + 5e-324)
 
 
 def kept_probability(sampling: TruncatedPoisson) -> float:
     """Lower bound on the chance that a record is in a truncated batch.
 
-    q E[min(1, cap/(J+1))] with J ~ Bin(n-1, q) others; the sum has the closed form
-    q P(J < cap) + (cap/n) P(Bin(n, q) > cap).
+    q E[min(1, cap/(J+1))] with J ~ Bin(n, q) others, again for both readings of the size; the
+    sum has the closed form q P(J < cap) + cap/(n+1) P(Bin(n+1, q) > cap).
     """
     n, q, cap = sampling.dataset_size, sampling.sampling_probability, sampling.truncated_batch_size
-    if cap >= n:
+    if cap > n:
         return q
-    value = q * float(special.betaincc(cap, n - cap, q))
-    value += cap / n * float(special.betainc(cap + 1, n - cap, q))
+    value = q * float(special.betaincc(cap, n + 1 - cap, q))
+    value += cap / (n + 1) * float(special.betainc(cap + 1, n + 1 - cap, q))
     return min(q, value * (1 - 1e-9))

@@ -185,7 +185,7 @@ def test_tightness(tightness: Any) -> None:
     ],
 )
 def test_weights(weights: Any, depends: Any) -> None:
-    with pytest.raises(ValueError, match="weights.*must be"):
+    with pytest.raises(ValueError, match=r"weights.*must be"):
         weighted_sampling(weights, batch_size=2, weights_depend_on_data=depends)
 
 
