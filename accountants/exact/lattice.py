@@ -20,7 +20,7 @@ from accountants.errors import AccuracyError
 from accountants.exact.composition import Composition
 from accountants.exact.contour import place
 from accountants.exact.estimates import table_for_delta, table_for_epsilon
-from accountants.exact.lattice_laws import gaussian_law, lattice_law, loss_range, reach_for
+from accountants.exact.lattice_laws import Masses, gaussian_law, lattice_law, loss_range, reach_for
 from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
@@ -151,41 +151,59 @@ def _compose(
     window = _window(composition, table, epsilon, log_delta, upper)
     tilt, low = window.tilt, window.low
     step = (window.high - low) / (size - 64 - composition.steps)
-    transform = np.ones(size // 2 + 1, dtype=np.complex128)
-    log_moment, start, lost_log, uses = 0.0, 0, 0.0, 1
     laws = [(lattice_law(pair, step, log_delta, upper), count) for pair, count in composition.pairs]
     if composition.gap_squared > 0:
         gap = math.sqrt(composition.gap_squared)
         laws.append((gaussian_law(gap, step, log_delta, upper), 1))
-    for (first, mass, lost), count in laws:
-        loss = step * (first + np.arange(mass.size))
-        with np.errstate(divide="ignore"):
-            exponent = np.log(mass) + tilt * loss
-        peak = float(exponent.max())
-        weight = np.exp(exponent - peak)
-        total = float(weight.sum())
+    transform = np.ones(size // 2 + 1, dtype=np.complex128)
+    for (first, mass, _), count in laws:
+        exponent = _exponent(first, mass, step, tilt)
+        weight = np.exp(exponent - exponent.max())
         wrapped = np.zeros(size)
-        np.add.at(wrapped, np.arange(mass.size) % size, weight / total)
+        np.add.at(wrapped, np.arange(mass.size) % size, weight / weight.sum())
         transform *= np.fft.rfft(wrapped) ** count
-        log_moment += count * (peak + math.log(total))
-        start += first * count
-        lost_log += count * math.log1p(-lost)
-        uses += count
+    start = sum(first * count for (first, _, _), count in laws)
+    last = sum((first + mass.size - 1) * count for (first, mass, _), count in laws)
+    uses = sum(count for _, count in laws)
+    lost_log = math.fsum(count * math.log1p(-lost) for (_, _, lost), count in laws)
+    log_moment = _log_moment(laws, step, tilt)
     offset = math.floor(low / step)
+    # Chernoff bounds of the lattice law itself on what lies outside the window.
+    below = 0.0 if start >= offset else math.exp(min(tilt * offset * step - log_moment, 0.0))
+    above = 0.0
+    if last >= offset + size:
+        if window.steeper is None:
+            raise AccuracyError("the lattice window is too short")
+        beyond = _log_moment(laws, step, window.steeper) - log_moment
+        beyond -= (window.steeper - tilt) * (offset + size) * step
+        above = math.exp(min(beyond + 1e-12, 0.0))
     mass = np.roll(np.fft.irfft(transform, size), start - offset)
-    blur = 8 * uses * math.log2(size) * _UNIT
-    log_moment += 2e-14 * uses * (1 if upper else -1)
     return LatticeLaw(
-        offset * step,
-        step,
-        np.maximum(mass, 0.0),
-        log_moment,
-        tilt,
-        blur,
-        window.above,
-        window.below,
-        -math.expm1(lost_log),
+        low=offset * step,
+        step=step,
+        mass=np.maximum(mass, 0.0),
+        log_moment=log_moment + 2e-14 * (uses + 1) * (1 if upper else -1),
+        tilt=tilt,
+        blur=8 * (uses + 1) * math.log2(size) * _UNIT,
+        above=above,
+        below=below * (1 + 1e-12),
+        lost=-math.expm1(lost_log),
     )
+
+
+def _exponent(first: int, mass: Array, step: float, tilt: float) -> Array:
+    """log of the masses times exp(c L)."""
+    with np.errstate(divide="ignore"):
+        exponent: Array = np.log(mass) + tilt * step * (first + np.arange(float(mass.size)))
+    return exponent
+
+
+def _log_moment(laws: list[tuple[Masses, int]], step: float, tilt: float) -> float:
+    """log E exp(c L) of the whole lattice law."""
+    total = 0.0
+    for (first, mass, _), count in laws:
+        total += count * float(np.logaddexp.reduce(_exponent(first, mass, step, tilt)))
+    return total
 
 
 @dataclass(frozen=True)
@@ -193,8 +211,7 @@ class _Window:
     tilt: float
     low: float
     high: float
-    above: float
-    below: float
+    steeper: float | None  # tilt that bounds what lies beyond the top, where it is not empty
 
 
 def _window(
@@ -231,19 +248,13 @@ def _at(
     *,
     full: bool,
 ) -> _Window:
-    tilt, psi = float(table.c[index]), float(table.psi[index])
-    low = epsilon - (_NATS - log_delta) / tilt
-    below = math.exp(min(tilt * low - psi + 1e-9, 0.0))
-    if low <= smallest:
-        low, below = smallest, 0.0
-    high, above = largest, 0.0
+    tilt = float(table.c[index])
+    low = max(epsilon - (_NATS - log_delta) / tilt, smallest)
     if not full:
-        steeper, steeper_psi = table.c[index + 1 :], table.psi[index + 1 :]
-        reach = (steeper_psi - tilt * epsilon - log_delta + _NATS) / (steeper - tilt)
-        top = max(float(np.min(reach)), epsilon + 1e-3 + _NATS / float(steeper[-1]))
+        steeper, psi = table.c[index + 1 :], table.psi[index + 1 :]
+        reach = (psi - tilt * epsilon - log_delta + _NATS) / (steeper - tilt)
+        best = int(np.argmin(reach))
+        top = max(float(reach[best]), epsilon + 1e-3 + _NATS / float(steeper[-1]))
         if top < largest:
-            high = top
-            above = math.exp(
-                min(float(np.min(steeper_psi - psi - (steeper - tilt) * top)) + 1e-9, 0.0)
-            )
-    return _Window(tilt, low, max(high, low + 1e-9), above, below)
+            return _Window(tilt, low, max(top, low + 1e-9), float(steeper[best]))
+    return _Window(tilt, low, max(largest, low + 1e-9), None)

@@ -16,6 +16,7 @@ from accountants.pairs import MixturePair, SampledGaussianPair
 from accountants.profiles import log_gaussian_delta
 
 Array = NDArray[np.float64]
+Masses = tuple[int, Array, float]  # first lattice index, masses, mass at infinity
 
 _FLOOR_NATS = 25.0
 _WIDEST = 2**22  # lattice points of one law
@@ -75,9 +76,7 @@ def _largest(profile: LogProfile, floor: float) -> float:
     return high
 
 
-def lattice_law(
-    pair: AnyPair, step: float, log_delta: float, upper: bool
-) -> tuple[int, Array, float]:
+def lattice_law(pair: AnyPair, step: float, log_delta: float, upper: bool) -> Masses:
     """(first lattice index, masses, mass at infinity) of one release's loss."""
     if not upper:
         if isinstance(pair, (SampledGaussianPair, MixturePair)):
@@ -86,9 +85,7 @@ def lattice_law(
     return _chords(*_profiles(pair), step, _floor(pair, log_delta))
 
 
-def gaussian_law(
-    gap: float, step: float, log_delta: float, upper: bool
-) -> tuple[int, Array, float]:
+def gaussian_law(gap: float, step: float, log_delta: float, upper: bool) -> Masses:
     if upper:
 
         def profile(epsilon: Array) -> Array:
@@ -103,9 +100,7 @@ def gaussian_law(
     return first, _normal_cells(edges), 0.0
 
 
-def _chords(
-    forward: LogProfile, reverse: LogProfile, step: float, floor: float
-) -> tuple[int, Array, float]:
+def _chords(forward: LogProfile, reverse: LogProfile, step: float, floor: float) -> Masses:
     """Knots on the lattice: the chord of a profile between them is above it."""
     up = chord_masses(forward, _lattice_knots(forward, step, floor))
     down = up
@@ -129,9 +124,7 @@ def _lattice_knots(profile: LogProfile, step: float, floor: float) -> Array:
     return knots
 
 
-def _rounded_down(
-    pair: SampledGaussianPair | MixturePair, step: float, reach: float
-) -> tuple[int, Array, float]:
+def _rounded_down(pair: SampledGaussianPair | MixturePair, step: float, reach: float) -> Masses:
     """P-masses of small cells of outputs at the lattice point below the cell's losses."""
     span = 2 * reach + 2 * pair.gap
     count = min(600_000, max(20_000, math.ceil(span * pair.gap / step)))

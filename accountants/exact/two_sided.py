@@ -36,7 +36,8 @@ def epsilon_bracket(
     if is_exact(counts, relation):
         return _exact_epsilon(counts, relation, directions, delta)
     upper = epsilon_upper(counts, relation, directions, delta)
-    tail = _tail(counts, delta * _LOOSE_SHARE)
+    # What both laws leave out may weigh exp(ε) times its chance.
+    tail = _tail(counts, delta * _LOOSE_SHARE * math.exp(-min(upper, 500.0)))
     lower = max(
         lower_epsilon(lower_runs(counts, relation, d, tail), delta, upper) for d in directions
     )
@@ -93,7 +94,7 @@ def log_delta_bracket(
             lambda tail: _exact_log_delta(counts, relation, directions, epsilon, tail),
         )
     upper = log_delta_upper(counts, relation, directions, epsilon)
-    tail = _tail(counts, math.exp(max(upper + math.log(_LOOSE_SHARE), -700.0)))
+    tail = _tail(counts, math.exp(max(upper + math.log(_LOOSE_SHARE) - epsilon, -700.0)))
     lower = max(lower_log_delta(lower_runs(counts, relation, d, tail), epsilon) for d in directions)
     return Bracket(min(lower, upper), upper)
 

@@ -1,5 +1,6 @@
 """Ends from the lattice: on the right sides of the contour's answers, and of each other."""
 
+import dataclasses
 import math
 
 import pytest
@@ -72,9 +73,17 @@ def test_wrapped_mass_must_be_taken_off(monkeypatch):
         window = original(*arguments)
         low = truth.lower - 3.0
         high = truth.lower + 2.0
-        return lattice._Window(window.tilt * 1.2, low, high, 0.0, 0.0)
+        return lattice._Window(window.tilt * 1.2, low, high, window.tilt * 1.2 + 1)
+
+    whole = lattice._compose
+
+    def blind(*arguments):
+        return dataclasses.replace(whole(*arguments), above=0.0, below=0.0)
 
     monkeypatch.setattr(lattice, "_window", careless)
+    with pytest.raises(AccuracyError, match="bounds are too wide"):
+        lattice.epsilon_end(below, math.log(1e-6), upper=False)
+    monkeypatch.setattr(lattice, "_compose", blind)
     law_end = lattice.epsilon_end(below, math.log(1e-6), upper=False)
     assert law_end > truth.upper
 
