@@ -21,7 +21,7 @@ REPLACE = NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
 EXACT = 1e-9  # relative width where both ends are proved exact
-UPPER = 1e-7  # relative distance of the fast upper end from the symmetrised pair
+UPPER = 1e-3  # how far above the symmetrised pair the fast upper end may be
 LOWER = 1e-6  # relative distance of a lower end from the best attained pair
 
 Make = Callable[[NeighboringRelation, str], Any]
@@ -145,7 +145,7 @@ def check(make: Make, row: Row, relation: NeighboringRelation) -> list[str]:
     if not special and bracket.lower < best[0] * (1 - LOWER - best[1]):
         wrong.append(f"{bracket!r}: the lower end is below the attained {best[0]!r}")
     closed = not special and "symmetrised" in known and row.sampling == "without"
-    if closed and abs(bracket.upper - upper[0]) > (UPPER + upper[1]) * upper[0]:
+    if closed and not 1 - EXACT - upper[1] <= bracket.upper / upper[0] <= 1 + UPPER:
         wrong.append(f"{bracket!r}: the upper end is not that very pair's, {upper[0]!r}")
     return wrong
 

@@ -13,7 +13,14 @@ import numpy as np
 from . import closed_forms, contour, convolution
 from .contour import Choice, Composition
 from .fixed_size import Run, single_delta, single_profile, solve_epsilon
-from .laws import Copies, Mixture, MixtureLaw, copies_with_tail, with_replacement
+from .laws import (
+    Copies,
+    Mixture,
+    MixtureLaw,
+    copies_with_tail,
+    to_arb,
+    with_replacement,
+)
 from .oracle import Value, _ball_text, _text
 from .pairs import Step
 from .symmetric import SymmetricLaw
@@ -83,7 +90,11 @@ def solve(
             return found
         value, digits = convolution.epsilon_reference(parts, float(target), coarser * finer)
         if value == 0:
-            return Value("0", 25.0, "positive convolution")
+            steps_used = convolution.Steps(0.03 * coarser, 0.03 * coarser, 400.0)
+            mass = convolution.Profile(parts, steps_used).mass()
+            if abs(mass - 1) < 1e-6:  # else the tables lost the law
+                return Value("0", 25.0, "positive convolution")
+            break
         digits = min(digits, 12.0, 15.5 - math.log10(max(steps, 1e4))) - 1
         if digits >= 7.5:
             return Value(_text(mpmath.mpf(value), digits + 2), digits, "positive convolution")
@@ -107,8 +118,14 @@ def _invert(
         return None
     if digits < enough:
         return None
-    text = "0" if ball < 0 else _ball_text(ball, digits)
-    return Value(text, 25.0 if ball < 0 else digits, "two contours, python-flint")
+    if ball > 0:
+        return Value(_ball_text(ball, digits), digits, "two contours, python-flint")
+    try:  # 0 is the answer only if delta(0) says so
+        at_zero, _ = contour.delta_reference(parts, Fraction(0), budget, choices)
+    except (contour.ReferenceTooSlow, ArithmeticError):
+        return None
+    small = at_zero < to_arb(target)
+    return Value("0", 25.0, "two contours, python-flint") if small else None
 
 
 def start(parts: Composition, target: Fraction) -> float:

@@ -62,6 +62,7 @@ def test_all_settings(sampling: str, relation: NeighboringRelation) -> None:
     assert len(refused) <= max(1, len(chosen) / 50), "\n".join(refused)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relation", RELATIONS, ids=lambda r: r.name)
 @pytest.mark.parametrize("sampling", SAMPLINGS)
 def test_few_references_are_unresolved(sampling: str, relation: NeighboringRelation) -> None:
