@@ -127,8 +127,17 @@ def calibrate_noise_multiplier(
     x, slope, value = _solve_delta(excess, x, slope, budget, within=2e-3)
     exact = accountant(math.exp(x)).ends_meet
     tolerance = _TOLERANCE if exact else _LOOSE_TOLERANCE
-    sigma = _polish(accountant, x, slope, value, epsilon, delta, tolerance)
-    if tightness == "tight" and not exact:
+
+    def ends(noise_multiplier: float) -> Bracket:
+        found = accountant(noise_multiplier)
+        # Where the ends are apart only the upper one steers, and the lower takes longer.
+        return found.epsilon_bracket(delta) if exact else Bracket(0.0, found.get_epsilon(delta))
+
+    best = _polish(ends, x, slope, value, epsilon, tolerance)
+    if exact:
+        return best
+    sigma = best.noise_multiplier
+    if tightness == "tight":
         return _tightened(sigma, make_event, neighboring_relation, direction, epsilon, delta)
     return Calibration(sigma, accountant(sigma).epsilon_bracket(delta))
 
@@ -288,26 +297,26 @@ def _next(
 
 
 def _polish(
-    accountant: Callable[[float], ExactAccountant],
+    ends: Callable[[float], Bracket],
     x: float,
     delta_slope: float,
     delta_excess: float,
     epsilon: float,
-    delta: float,
     tolerance: float,
-) -> float:
+) -> Calibration:
     """Move from a nearly solved x until the upper end of ε lies just inside the budget."""
     low, high = -math.inf, math.inf  # low: too little noise
     previous: tuple[float, float] | None = None
     slope = -1.5  # d log ε / dx until it is known better
-    best: float | None = None
+    best: Calibration | None = None
     for _ in range(_EVALUATIONS):
         sigma = math.exp(x)
-        gap = accountant(sigma).get_epsilon(delta) / epsilon - 1
-        if gap <= 0 and (best is None or sigma < best):
-            best = sigma
+        bracket = ends(sigma)
+        gap = bracket.upper / epsilon - 1
+        if gap <= 0 and (best is None or sigma < best.noise_multiplier):
+            best = Calibration(sigma, bracket)
         if -tolerance < gap <= 0:
-            return sigma
+            return Calibration(sigma, bracket)
         if gap > 0:
             low = max(low, x)
         else:

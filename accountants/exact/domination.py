@@ -122,7 +122,9 @@ def _assemble(parts: Sequence[tuple[Part, int]], name: str) -> Run:
     log_kept = math.fsum(
         n * math.log1p(-part.tail) if part.tail < 1 else -math.inf for part, n in parts
     )
-    ordered = tuple(sorted(pairs.items(), key=lambda item: repr(item[0])))
+    ordered = tuple(pairs.items())
+    if len(ordered) > 1:
+        ordered = tuple(sorted(ordered, key=lambda item: repr(item[0])))
     return Run(Composition(ordered, gap_squared), min(log_kept, 0.0), name)
 
 

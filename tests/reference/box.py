@@ -145,7 +145,8 @@ def check(make: Make, row: Row, relation: NeighboringRelation) -> list[str]:
     if not special and bracket.lower < best[0] * (1 - LOWER - best[1]):
         wrong.append(f"{bracket!r}: the lower end is below the attained {best[0]!r}")
     closed = not special and "symmetrised" in known and row.sampling == "without"
-    if closed and not 1 - EXACT - upper[1] <= bracket.upper / upper[0] <= 1 + UPPER:
+    low, high = upper[0] * (1 - EXACT - upper[1]), upper[0] * (1 + UPPER)
+    if closed and not low <= bracket.upper <= high:
         wrong.append(f"{bracket!r}: the upper end is not that very pair's, {upper[0]!r}")
     return wrong
 

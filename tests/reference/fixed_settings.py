@@ -134,3 +134,4 @@ def _profiles() -> Iterator[Setting]:
             yield Setting("copies", replaced(sigma, count), "symmetrised", delta="1e-6")
     for sigma, count in (("1.5", 20000), ("1", 20000), ("0.8", 20000), ("1", 1000), ("1.5", 1000)):
         yield Setting("copies", replaced(sigma, count), "h1", delta="1e-6")
+    yield Setting("copies", replaced("0.6", 1000), "PQ", delta="1e-6")
