@@ -29,7 +29,7 @@ Array = NDArray[np.float64]
 ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
 _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
 WORK_LIMIT = 15_000_000  # nodes in t times nodes in u
-_ALLOWED_LOSS = (9.0, 5.0)  # nats by which terms may exceed δ, by parity of the attempt
+_ALLOWED_LOSS = (9.0, 5.0, 3.0)  # nats by which terms may exceed δ, by kind of placement
 _MANY_STEPS = 200_000
 _SAFETY = 2.0  # factor on the modelled part of the bar
 _PICKS = np.linspace(0, 1, 6)
@@ -73,8 +73,9 @@ def place(table: TiltTable, epsilon: float, log_delta: float, *, attempt: int = 
     epsilon, log_delta : float
         The point aimed at; ``log_delta`` may be an estimate.
     attempt : int
-        Even attempts stay where the tilted law has one scale and let terms exceed δ by exp(9),
-        since a low abscissa needs few nodes; odd ones take any abscissa with little excess.
+        0 stays where the tilted law has one scale and lets terms exceed δ by exp(9), since a
+        low abscissa needs few nodes; 2 does so with terms that exceed δ by exp(3), for many
+        steps; 1 takes any abscissa with little excess.
 
     Returns
     -------
@@ -92,12 +93,12 @@ def place(table: TiltTable, epsilon: float, log_delta: float, *, attempt: int = 
     loss = table.log_estimate(epsilon) - log_delta
     work = period / np.sqrt(table.curvature + 1e-300)
     open_to = np.isfinite(work)
-    if attempt % 2 == 0:
+    if attempt != 1:
         # Beyond the far-tail barrier the tilted law is double-peaked and M hard to sum.
         open_to &= table.curvature <= 4 * table.curvature[0]
     if not open_to.any():
         raise AccuracyError("no abscissa keeps the images of the contour sum small")
-    allowed = max(_ALLOWED_LOSS[attempt % 2], float(loss[open_to].min()) + 1.0)
+    allowed = max(_ALLOWED_LOSS[attempt], float(loss[open_to].min()) + 1.0)
     best = int(np.argmin(np.where(open_to & (loss <= allowed), work, math.inf)))
     return Placement(float(c[best]), float(period[best]))
 

@@ -23,7 +23,7 @@ from accountants.exact.run import Run, larger_epsilon, larger_log_delta, surely_
 from accountants.exact.run import log_delta_estimate as run_estimate
 from accountants.relations import Direction
 
-_EXACT_SHARE = 1e-13  # of δ that truncations may take where both ends are to meet
+_EXACT_SHARE = 1e-12  # of δ that truncations may take where both ends are to meet
 _LOOSE_SHARE = 1e-7
 _TYPICAL = -32.0  # log of the δ that truncations are chosen for while it is not known
 _CLOSE = 0.02  # a data set is computed where its estimate is this near the best or above it
