@@ -45,7 +45,10 @@ class Malformed(ValueError):
 
 
 def _short(value: Any) -> str:
-    text = repr(value)
+    try:
+        text = validation.shown(value)
+    except ValueError:  # an integer of too many digits somewhere inside
+        text = type(value).__name__
     return text if len(text) <= 80 else f"{text[:60]}… ({len(text)} characters)"
 
 

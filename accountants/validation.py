@@ -6,18 +6,32 @@ import math
 import numbers
 from typing import Any
 
+LARGEST_WHOLE = 10**18  # larger numbers of records, steps, … are slips, and may be no double at all
+LARGEST_USES = 10**15  # of one part of an event, in all; doubles hold these exactly
+
 
 def require(condition: bool, name: str, value: Any, allowed: str) -> None:
     """Raise ``ValueError`` naming argument, value and domain unless ``condition`` holds."""
     if not condition:
-        raise ValueError(f"{name}={value!r}: must be {allowed}")
+        raise ValueError(f"{name}={shown(value)}: must be {allowed}")
+
+
+def shown(value: Any) -> str:
+    """``repr``, or the size alone of an integer with many digits (which may have no text)."""
+    if isinstance(value, int) and value.bit_length() > 128:
+        sign = "-" if value < 0 else ""
+        return f"{sign}(about 10^{int(value.bit_length() * math.log10(2))})"
+    return repr(value)
 
 
 def real(name: str, value: Any, allowed: str = "a real number") -> float:
     """Return ``value`` as a float; refuse NaN, booleans and what is not a real number."""
     ok = isinstance(value, numbers.Real) and not isinstance(value, bool)
     require(ok, name, value, allowed)
-    result = float(value)
+    try:
+        result = float(value)
+    except OverflowError:  # an integer or fraction that is no double
+        result = math.nan
     require(not math.isnan(result), name, value, allowed)
     return result
 
@@ -54,10 +68,18 @@ def target_epsilon(value: Any, *, open_ends: bool = False) -> float:
     return result
 
 
-def whole(value: Any, name: str, minimum: int = 0) -> int:
-    """A whole number of at least ``minimum`` (booleans and floats are refused)."""
+def whole(value: Any, name: str, minimum: int = 0, maximum: int = LARGEST_WHOLE) -> int:
+    """A whole number in [``minimum``, ``maximum``] (booleans and floats are refused)."""
     allowed = f"a whole number >= {minimum}"
     ok = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     require(ok, name, value, allowed)
     require(int(value) >= minimum, name, value, allowed)
+    require(int(value) <= maximum, name, value, f"{allowed} and <= {maximum:.0e}")
     return int(value)
+
+
+def uses(value: int) -> int:
+    """How often one part of an event is applied: counts of the tree multiplied with ``count``."""
+    allowed = f"at most {LARGEST_USES:.0e} uses of one part of an event in all"
+    require(value <= LARGEST_USES, "count", value, allowed)
+    return value

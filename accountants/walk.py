@@ -119,7 +119,7 @@ def leaves(
     ----------
     event : dp_accounting.DpEvent
     count : int
-        How often the whole tree is applied, >= 0.
+        How often the whole tree is applied, >= 0; at most 10^15, also with the tree's own counts.
     relation : NeighboringRelation
 
     Yields
@@ -133,6 +133,7 @@ def leaves(
     ValueError
         If a parameter of an event is outside its domain.
     """
+    validation.uses(count)
     if isinstance(event, dp_accounting.NoOpDpEvent):
         return
     if isinstance(event, dp_accounting.NonPrivateDpEvent):

@@ -77,7 +77,7 @@ def _exact(name: str, event: "DpEvent", question: Question, tightness: str) -> d
         "accountant": name,
         "claim": "two-sided",
         "tightness": tightness,
-        "releases": len(accountant),
+        "releases": accountant.steps,
     }
     if question.delta is not None:
         answer["epsilon"] = accountant.epsilon_bracket(question.delta)
@@ -112,7 +112,7 @@ def _one_sided(name: str, event: "DpEvent", question: Question, _: str) -> dict[
     answer: dict[str, Any] = {
         "accountant": name,
         "claim": "upper",
-        "releases": len(accountant),
+        "releases": accountant.steps,
     }
     if question.delta is not None:
         answer["epsilon"] = Bracket(0.0, float(accountant.get_epsilon(question.delta)))

@@ -114,7 +114,7 @@ def against_steps(
         accountant = ExactAccountant(question.relation)
         accountant.compose(beginning)
         bracket = accountant.epsilon_bracket(question.delta)
-        series["steps"].append(len(accountant))
+        series["steps"].append(accountant.steps)
         series["exact"]["lower"].append(bracket.lower)
         series["exact"]["upper"].append(bracket.upper)
         for name in others:

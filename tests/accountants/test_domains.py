@@ -17,6 +17,7 @@ from accountants import (
     calibrate_noise_multiplier,
 )
 from accountants.events import dp2_event, dp_sgd_event
+from accountants.renyi.accountant import RenyiAccountant
 from accountants.sampling import (
     Poisson,
     ShuffledEpochs,
@@ -24,6 +25,7 @@ from accountants.sampling import (
     WithReplacement,
     weighted_sampling,
 )
+from accountants.tcdp.accountant import TruncatedCdpAccountant
 from tests.accountants.checks import RELATIONS, gaussian, run, sampled
 
 NAN = math.nan
@@ -87,6 +89,38 @@ def test_count(count: Any) -> None:
         dp_sgd_event(sampling=Poisson(0.1), noise_multiplier=1.0, steps=count)
     assert len(accountant) == 0
     assert accountant.get_epsilon(1e-5) == 0.0
+
+
+HUGE = 10**400  # no double
+
+
+@pytest.mark.parametrize(
+    "make", [ExactAccountant, RenyiAccountant, TruncatedCdpAccountant], ids=lambda m: m.__name__
+)
+def test_counts_beyond_what_doubles_hold(make: Any) -> None:
+    step, many = gaussian(1.0), dp_accounting.SelfComposedDpEvent
+    for event, count in (
+        (step, HUGE),
+        (step, 10**15 + 1),
+        (many(step, HUGE), 1),
+        (many(step, 10**15 + 1), 1),
+        (many(step, 10**9), 10**9),
+        (many(many(step, 10**8), 10**8), 1),
+        (dp_accounting.ComposedDpEvent([step, many(step, 10**8)]), 10**8),
+    ):
+        accountant = make()
+        with pytest.raises(ValueError, match=r"count=.+: must be .*1e\+1[58]"):
+            accountant.compose(event, count)
+        assert accountant.steps == 0
+    assert make().compose(many(gaussian(1e9), 10**9), 10**6).steps == 10**15
+
+
+def test_integers_that_are_no_doubles() -> None:
+    for count in (HUGE, 10**5000):
+        with pytest.raises(ValueError, match=r"noise_multiplier=\(about 10\^\d+\): must be"):
+            ExactAccountant().compose(gaussian(count))
+        with pytest.raises(ValueError, match=r"steps=\(about 10\^\d+\): must be"):
+            dp_sgd_event(sampling=Poisson(0.1), noise_multiplier=1.0, steps=count)
 
 
 def test_a_bad_part_leaves_no_trace_of_the_good_ones() -> None:
