@@ -83,7 +83,7 @@ def describe(
     noise_multiplier: float | None,
     epochs: int | None,
     steps: int | None,
-    sampling: str,
+    sampling: str | None,
     relation: str | None,
     one_step: bool,
 ) -> Described:
@@ -91,6 +91,8 @@ def describe(
 
     Parameters
     ----------
+    sampling
+        As given; poisson where the options describe a run without it.
     one_step
         The options describe one further step and not a run, so that no steps are wanted.
 
@@ -103,7 +105,8 @@ def describe(
     """
     if relation is not None:
         one_of("relation", relation, RELATIONS)
-    one_of("sampling", sampling, SAMPLINGS)
+    if sampling is not None:
+        one_of("sampling", sampling, SAMPLINGS)
     if one_step and (epochs is not None or steps is not None):
         given = "--epochs" if epochs is not None else "--steps"
         raise ValueError(f"{given}: is what --remaining asks for; leave it out")
@@ -116,6 +119,13 @@ def describe(
     is_run = event is None or any(
         value is not None for value in (batch_size, noise_multiplier, epochs, steps)
     )
+    if sampling is not None and not is_run:
+        raise ValueError(
+            f"--sampling {sampling}: says how a further run draws its batches, and none is "
+            "described; add --batch-size, --noise-multiplier and the rest, or leave it out "
+            "(the ledger has its own)"
+        )
+    sampling = sampling or SAMPLINGS[0]
     if is_run:
         for name, value in wanted.items():
             if value is None:

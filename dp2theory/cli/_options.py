@@ -29,6 +29,14 @@ Steps = Annotated[
 Sampling = Annotated[
     str, typer.Option(help="poisson, without-replacement, with-replacement or shuffled-epochs.")
 ]
+GivenSampling = Annotated[
+    str | None,
+    typer.Option(
+        help="poisson, without-replacement, with-replacement or shuffled-epochs."
+        " [default: poisson]",
+        show_default=False,
+    ),
+]
 Relation = Annotated[
     str | None,
     typer.Option(

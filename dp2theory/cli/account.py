@@ -25,7 +25,7 @@ def account(
     batch_size: _options.BatchSize = None,
     epochs: _options.Epochs = None,
     steps: _options.Steps = None,
-    sampling: _options.Sampling = "poisson",
+    sampling: _options.GivenSampling = None,
     relation: _options.Relation = None,
     event: _options.EventFile = None,
     delta: Annotated[

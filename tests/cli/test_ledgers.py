@@ -222,3 +222,33 @@ def test_incomplete_descriptions_on_top_of_a_ledger(cli, tmp_path):
     cli(f"account --event {path} --steps 3 --dataset-size 9", DELTA).refused(2, "--batch-size")
     cli(f"account --event {path} --dataset-size 0", DELTA).refused(2, "--dataset-size 0")
     cli("account", DELTA).refused(2, "--dataset-size is wanted (or --event FILE)")
+
+
+@pytest.mark.parametrize("sampling", ["poisson", "with-replacement"])
+@pytest.mark.parametrize("more", ["", "--remaining 9", "--dataset-size 1000"])
+def test_a_sampling_without_a_run_is_not_ignored(cli, tmp_path, sampling, more):
+    path = saved(tmp_path, RUNS)
+    outcome = cli(f"account --event {path} --sampling {sampling} {more}", DELTA)
+    outcome.refused(2, f"--sampling {sampling}", "leave it out")
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        [[1.1, 0.01, int("9" * 400)]],
+        [[1.1, 0.01, 10**15 + 1]],
+        [RUNS[0] | {"steps": int("9" * 400)}],
+        [[1.1, 0.01, int("9" * 19)]],
+        event_to_json(
+            dp_accounting.SelfComposedDpEvent(
+                dp_accounting.SelfComposedDpEvent(POISSON, 10**8), 10**8
+            )
+        ),
+    ],
+)
+@pytest.mark.parametrize("accountant", ["exact", "all"])
+def test_counts_beyond_doubles_are_refused(cli, tmp_path, document, accountant):
+    path = saved(tmp_path, document)
+    outcome = cli(f"account --event {path} --accountant {accountant}", DELTA)
+    outcome.refused(2, "must be")
+    assert len(outcome.err) < 400
