@@ -86,6 +86,11 @@ class CopyLaw:
         ratio = np.ones(largest + 1)
         ratio[1:] = (draws - k[:-1]) / k[1:] * (probability / (1 - probability))
         log_p = draws * math.log1p(-probability) + np.cumsum(np.log(ratio))
+        if log_p[0] < -650:
+            raise AccuracyError(
+                f"{draws} draws of probability {probability:g} nearly always give the record: "
+                "the chance that none does is below what is computed here"
+            )
         # What underflows is left to the tail.
         p = np.exp(log_p[: 1 + max(1, int(np.count_nonzero(log_p[1:] > -650)))])
         tail = _tails(draws, probability, np.array([p.size - 1]))[0]

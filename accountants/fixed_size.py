@@ -168,20 +168,30 @@ def log_excess_over_two(epsilon: Array, copies: CopyLaw, sigma: float) -> Array:
     rest = log_expm1(e) + math.log(copies.probabilities[0])
     near = e + log_p[0]
 
-    def sides(u: Array) -> tuple[Array, Array, Array]:
-        ours = np.logaddexp.reduce(log_p + width * (u[:, None] - 0.5 * width), axis=1)
+    def sides(u: Array) -> tuple[Array, Array, Array, Array]:
+        exponent = log_p + width * (u[:, None] - 0.5 * width)
+        ours = np.logaddexp.reduce(exponent, axis=1)
         own = near + gap * (u - 0.5 * gap)
-        return ours, own, np.logaddexp(rest, own)
+        theirs = np.logaddexp(rest, own)
+        slope = np.exp(exponent - ours[:, None]) @ width - gap * np.exp(own - theirs)
+        return ours, own, theirs, slope
 
+    # The difference of the logarithms increases by at least g: Newton kept inside a bracket.
     low, high = np.full_like(e, -gap - 40.0), gap + 40.0 + (e + 8 - log_p[0]) / gap
+    u = high
     for _ in range(100):
-        middle = 0.5 * (low + high)
-        ours, _, theirs = sides(middle)
-        low, high = np.where(ours < theirs, middle, low), np.where(ours < theirs, high, middle)
-    ours, own, _ = sides(high)
+        ours, own, theirs, slope = sides(u)
+        below = ours < theirs
+        low, high = np.where(below, u, low), np.where(below, high, u)
+        step = (theirs - ours) / slope
+        if not (np.abs(step) > 1e-15 * (1 + np.abs(u))).any():
+            break
+        inside = (u + step > low) & (u + step < high)
+        u = np.where(inside, u + step, 0.5 * (low + high))
+    ours, own, _, _ = sides(u)
     terms = []
     for p, w in zip(log_p, width, strict=True):
-        start = high - w
+        start = u - w
         against_none = rest - ours + log_gap(start, float(w)) + rounding_margin(start, float(w))
         narrow = float(w) - gap
         against_one = own - ours + log_gap(start, narrow) + rounding_margin(start, narrow)

@@ -96,6 +96,11 @@ class SampledGaussianPair:
         return self.q
 
     @property
+    def log_rest(self) -> float:
+        """log of the weight of N(0, 1)."""
+        return math.log1p(-self.q)
+
+    @property
     def moves_upper(self) -> bool:
         """Whether ``upper`` differs from N(0, 1)."""
         return self.direction is not Direction.ADD
@@ -148,10 +153,18 @@ class MixturePair:
     upper, lower : tuple of (float, float)
         (weight, mean) of the parts, weights in (0, 1) with sum below 1, means in noise standard
         deviations; an empty tuple is N(0, 1).
+    rest : float
+        Weight of N(0, 1) beside the parts, > 0: where it is tiny one minus their sum has lost it.
     """
 
     upper: tuple[tuple[float, float], ...]
     lower: tuple[tuple[float, float], ...]
+    rest: float
+
+    @property
+    def log_rest(self) -> float:
+        """log of the weight of N(0, 1)."""
+        return math.log(self.rest)
 
     @property
     def direction(self) -> Direction | None:
@@ -219,17 +232,17 @@ class MixturePair:
             return value, _UNIT * (4000 + 64 * reach * (reach + self.gap))
         # H_a(Q||P) = 1 - a + a H_{1/a}(P||Q) = a [integral of (sum p_k r_k - C)_- over Q],
         # C = 1/a - p_0 > 0; by the mirror image of log_excess it is a sum of tails on the left.
-        return _added(epsilon, self.chance, log_p, means)
+        return _added(epsilon, self.log_rest, log_p, means)
 
     def nodes(self, u: Array) -> PairNodes:
         """Evaluate the pair at the points ``u``."""
-        upper, log_upper = _relative(self.upper, u)
-        lower, log_lower = _relative(self.lower, u)
+        upper, log_upper = _relative(self.upper, self.rest, u)
+        lower, log_lower = _relative(self.lower, self.rest, u)
         log_base = -0.5 * u * u - 0.5 * math.log(2 * math.pi)
         return PairNodes(u, log_base, upper, lower, log_upper, log_lower, log_upper - log_lower)
 
 
-def _relative(parts: tuple[tuple[float, float], ...], u: Array) -> tuple[Array, Array]:
+def _relative(parts: tuple[tuple[float, float], ...], rest: float, u: Array) -> tuple[Array, Array]:
     """(density - 1, log density) relative to N(0, 1) of a mixture."""
     if not parts:
         return np.zeros_like(u), np.zeros_like(u)
@@ -239,21 +252,22 @@ def _relative(parts: tuple[tuple[float, float], ...], u: Array) -> tuple[Array, 
     with np.errstate(over="ignore"):
         excess = weight @ np.expm1(y)
         far = y.max(axis=0) > 600
-        log_ratio = np.log1p(np.where(far, 0.0, excess))
+        log_ratio = np.log1p(np.where(far, 0.0, np.maximum(excess, -0.6)))
+    far |= excess < -0.5  # the sum of the parts' densities themselves: positive terms only
     if far.any():
-        high = np.logaddexp.reduce(y[:, far] + np.log(weight)[:, None], axis=0)
-        log_ratio[far] = high
+        parts_there = np.logaddexp.reduce(y[:, far] + np.log(weight)[:, None], axis=0)
+        log_ratio[far] = np.logaddexp(parts_there, math.log(rest))
     return excess, log_ratio
 
 
-def _added(epsilon: float, chance: float, log_p: Array, means: Array) -> tuple[float, float]:
+def _added(epsilon: float, log_rest: float, log_p: Array, means: Array) -> tuple[float, float]:
     """log H_a(N(0)||sum p_k N(w_k)) by thresholds, and its error bar."""
-    edge = -math.log1p(-chance)
+    edge = -log_rest
     room = edge - epsilon
     if room <= 0:
         return -math.inf, 0.0
-    # C/a' with r = sum_k p_k r_k(u) = C: C = exp(-ε) - (1 - chance) = (1-chance)(exp(room) - 1)
-    log_c = math.log1p(-chance) + float(log_expm1(np.array(room)))
+    # sum_k p_k r_k(u) = C at the threshold, C = exp(-ε) - p_0 = p_0 (exp(room) - 1)
+    log_c = log_rest + float(log_expm1(np.array(room)))
     u = float(threshold(np.array([log_c]), log_p, means)[0])
     terms = [
         p + means_k * u - 0.5 * means_k**2 + float(log_gap(-u, float(means_k)))
@@ -281,8 +295,8 @@ def log_delta_by_intervals(pair: MixturePair, epsilon: float) -> tuple[float, fl
     ends = [-math.inf, *roots, math.inf]
     starts = range(0 if above[0] else 1, len(ends) - 1, 2)
     inside = [(ends[i], ends[i + 1]) for i in starts]
-    first = math.fsum(_mass(pair.upper, a, b) for a, b in inside)
-    second = math.exp(epsilon) * math.fsum(_mass(pair.lower, a, b) for a, b in inside)
+    first = math.fsum(_mass(pair.upper, pair.rest, a, b) for a, b in inside)
+    second = math.exp(epsilon) * math.fsum(_mass(pair.lower, pair.rest, a, b) for a, b in inside)
     value = first - second
     bar = 64 * _UNIT * (first + second)
     if value <= bar:
@@ -290,9 +304,9 @@ def log_delta_by_intervals(pair: MixturePair, epsilon: float) -> tuple[float, fl
     return math.log(value), -math.log1p(-bar / value) + 1e-15
 
 
-def _mass(parts: tuple[tuple[float, float], ...], low: float, high: float) -> float:
+def _mass(parts: tuple[tuple[float, float], ...], rest: float, low: float, high: float) -> float:
     """Probability that a mixture gives to (low, high)."""
-    rest = 1 - math.fsum(weight for weight, _ in parts)
+    rest = rest if parts else 1.0
     return math.fsum(
         weight * float(special.ndtr(high - mean) - special.ndtr(low - mean))
         if low + high < 2 * mean

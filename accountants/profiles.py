@@ -35,7 +35,7 @@ def _mills(x: NDArray[np.float64]) -> NDArray[np.float64]:
 def _mills_slope(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """1 - x R(x), which is -R'(x) > 0; asymptotic where the difference would cancel."""
     far = x > 25
-    inverse = 1 / np.square(np.where(far, x, 30.0))
+    inverse = np.square(1 / np.where(far, x, 30.0))
     series = np.zeros_like(x)
     for odd in range(19, 1, -2):  # 1/x^2 (1 - 3/x^2 (1 - 5/x^2 (1 - …))), to 1e-16
         series = odd * inverse * (1 - series)

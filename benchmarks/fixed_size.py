@@ -15,6 +15,7 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import functools
 import gc
 import math
 import statistics
@@ -170,7 +171,7 @@ def main() -> int:
     print("|---|---|---|---|")
     missed = False
     makers: list[Callable[[], Row]] = [fast_row, calibration_row, ratio_row]
-    makers += [lambda steps=steps: tight_row(steps) for steps in TIGHT_BARS]
+    makers += [functools.partial(tight_row, steps) for steps in TIGHT_BARS]
     for make in makers:
         row = make()
         verdict = "MISSED, " if row.missed else ""

@@ -88,10 +88,10 @@ def loss_law(composition: Composition, log_delta: float) -> LossLaw:
         number += count.bit_length() + count.bit_count()
         if number > _MAX_CONVOLUTIONS:
             raise AccuracyError("too many different events for the convolution engine")
+        assert isinstance(pair, (SampledGaussianPair, MixturePair))  # the others have no side
         if pair.direction is not Direction.SYMMETRIC:
             sign = 1.0 if pair.direction is Direction.REMOVE else -1.0
-            edge += sign * count * math.log1p(-pair.chance)
-        assert isinstance(pair, (SampledGaussianPair, MixturePair))  # the others have no side
+            edge += sign * count * pair.log_rest
         law = _power(_single(pair, floor), count, floor, budget)
         total = law if total is None else convolve(total, law, floor, budget)
     if composition.gap_squared > 0:
@@ -159,7 +159,7 @@ def _mixed(pair: MixturePair, u: Array) -> tuple[Array, LogDensity]:
     parts = pair.upper or pair.lower
     if min(mean for _, mean in parts) < 0:
         raise AccuracyError("the loss of this pair has no density that convolves well")
-    log_rest = math.log1p(-pair.chance)
+    log_rest = pair.log_rest
     log_r = np.log([weight for weight, _ in parts]) - log_rest
     mean = np.array([m for _, m in parts])
     removed = pair.direction is Direction.REMOVE

@@ -17,6 +17,7 @@ from scipy import special
 
 from accountants import fixed_size
 from accountants.copies import CopyLaw, copies_for_tail
+from accountants.errors import AccuracyError
 from accountants.exact.composition import Composition
 from accountants.exact.moments import AnyPair
 from accountants.exact.node_law import ClosedPair, LogProfile, ProfilePair
@@ -229,7 +230,8 @@ def _replaced(copies: CopyLaw, sigma: float, order: str, others: float) -> AnyPa
     if others == -1.0:
         direction = Direction.ADD if order == "reverse" else Direction.REMOVE
         return _one_sided(copies, 2 / sigma, direction)
-    return MixturePair(_parts(copies, (1 - others) / sigma), _parts(copies, (-1 - others) / sigma))
+    first, second = _parts(copies, (1 - others) / sigma), _parts(copies, (-1 - others) / sigma)
+    return MixturePair(first, second, copies.absent)
 
 
 def _special(copies: CopyLaw, sigma: float, direction: Direction, others: float) -> AnyPair:
@@ -239,7 +241,8 @@ def _special(copies: CopyLaw, sigma: float, direction: Direction, others: float)
         # The real record is like the others: only its absence is seen.
         return _one_sided(copies, 1 / sigma, Direction.ADD if real_first else Direction.REMOVE)
     real, null = _parts(copies, 2 / sigma), _parts(copies, 1 / sigma)
-    return MixturePair(real, null) if real_first else MixturePair(null, real)
+    first, second = (real, null) if real_first else (null, real)
+    return MixturePair(first, second, copies.absent)
 
 
 def _one_sided(copies: CopyLaw, gap: float, direction: Direction) -> AnyPair:
@@ -247,7 +250,9 @@ def _one_sided(copies: CopyLaw, gap: float, direction: Direction) -> AnyPair:
     if copies.largest == 1:
         return SampledGaussianPair(copies.present, 1 / gap, direction)
     parts = _parts(copies, gap)
-    return MixturePair((), parts) if direction is Direction.ADD else MixturePair(parts, ())
+    if direction is Direction.ADD:
+        return MixturePair((), parts, copies.absent)
+    return MixturePair(parts, (), copies.absent)
 
 
 def _parts(copies: CopyLaw, gap: float) -> tuple[tuple[float, float], ...]:
@@ -264,6 +269,8 @@ def _copies(sampling: WithReplacement | WeightedWithReplacement, tail: float) ->
 def _profile_pair(
     forward: LogProfile, reverse: LogProfile, chance: float, gap: float, lost: float
 ) -> ProfilePair:
+    if gap < 1e-100:
+        raise AccuracyError(f"a noise multiplier of {2 / gap:g} is too large for profiles")
     return ProfilePair.of(
         forward, reverse, log_floor=math.log(lost), chance=chance, typical_gap=gap
     )

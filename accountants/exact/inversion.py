@@ -51,7 +51,14 @@ class Precision:
 EXACT = Precision(1e-10, 1e-9, 1e-6)
 LOOSE = Precision(1e-7, 1e-5, 1e-2)  # for ends that are apart by more than arithmetic anyway
 BRIEF = Precision(1e-7, 1e-5, 1e-2, patient=False)
-_QUICK = ((0, 1.0), (0, 0.5), (0, 0.25), (2, 0.25), (1, 0.5), (1, 0.25))  # (placement, refinement in u)
+_QUICK = (
+    (0, 1.0),
+    (0, 0.5),
+    (0, 0.25),
+    (2, 0.25),
+    (1, 0.5),
+    (1, 0.25),
+)  # (placement, refinement in u)
 _ONCE = ((0, 1.0), (0, 0.5), (1, 0.5))
 _SLOW = (*_QUICK, (0, 0.12), (1, 0.12))  # with a larger limit of work
 _LARGER = ((2, 0.5), (0, 0.5), (2, 0.25), (0, 0.25))  # with the larger limit, before a convolution

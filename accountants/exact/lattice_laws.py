@@ -86,6 +86,7 @@ def lattice_law(pair: AnyPair, step: float, log_delta: float, upper: bool) -> Ma
 
 
 def gaussian_law(gap: float, step: float, log_delta: float, upper: bool) -> Masses:
+    """(first lattice index, masses, mass at infinity) of one Gaussian release's loss."""
     if upper:
 
         def profile(epsilon: Array) -> Array:
@@ -142,7 +143,7 @@ def _rounded_down(pair: SampledGaussianPair | MixturePair, step: float, reach: f
 
 def _cell_masses(pair: SampledGaussianPair | MixturePair, edges: Array) -> Array:
     parts = _upper_parts(pair)
-    rest = 1 - math.fsum(weight for weight, _ in parts)
+    rest = math.exp(pair.log_rest) if parts else 1.0
     total: Array = np.zeros(edges.size - 1)
     for weight, mean in ((rest, 0.0), *parts):
         total += weight * _normal_cells(edges - mean)

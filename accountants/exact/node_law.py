@@ -27,6 +27,7 @@ LogProfile = Callable[[Array], Array]
 
 _RATIO = 0.015  # of neighbouring knots: the chords inflate the variance of the loss by ratio^2/6
 _COARSEST = 0.03
+_FAR, _FAR_RATIO = 100.0, 3e-4  # losses from which on knots are spaced by ratio again
 _FIRST = 1e-3  # first knot relative to the total variation distance
 _PANEL = 0.7
 _GAUSS = tuple(leggauss(n) for n in (24, 18))
@@ -264,8 +265,16 @@ def _knots(log_profile: LogProfile, log_floor: float) -> Array:
         math.ceil(math.log(min(turn, high)) / _RATIO),
     )
     ladder = np.exp(_RATIO * np.arange(low_rung, high_rung))
-    rest = turn + _COARSEST * np.arange(max(0, math.ceil((high - turn) / _COARSEST)) + 1)
-    return np.unique(np.concatenate([[0.0], ladder, rest if high > turn else [high]]))
+    parts = [np.array([0.0]), ladder]
+    if high <= turn:
+        parts.append(np.array([high]))
+    else:
+        middle = min(high, _FAR)
+        parts.append(turn + _COARSEST * np.arange(math.ceil((middle - turn) / _COARSEST) + 1.0))
+    if high > _FAR:
+        rungs = math.ceil(math.log(high / _FAR) / _FAR_RATIO)
+        parts.append(_FAR * np.exp(_FAR_RATIO * np.arange(1.0, rungs + 1)))
+    return np.unique(np.concatenate(parts))
 
 
 @dataclass(frozen=True, order=True)

@@ -14,7 +14,7 @@ from accountants.bracket import Bracket
 from accountants.exact import estimates, inversion, single
 from accountants.exact.composition import Composition
 from accountants.exact.moments import AnyPair
-from accountants.exact.node_law import ProfilePair
+from accountants.exact.node_law import ClosedPair, ProfilePair
 from accountants.relations import Direction
 
 
@@ -59,6 +59,8 @@ class Run:
         """
         if self.composition.gap_squared > 0:
             return 0.0
+        if any(pair.chance >= 1 for pair, _ in self.composition.pairs):
+            return 0.0
         never = math.fsum(n * math.log1p(-p.chance) for p, n in self.composition.pairs)
         return math.log(-math.expm1(never)) if never < 0 else -math.inf
 
@@ -93,7 +95,9 @@ def largest_of(pair: AnyPair) -> float:
     """Supremum of the finite losses of one pair."""
     if isinstance(pair, ProfilePair):
         return float(pair.loss[-1])
-    return -math.log1p(-pair.chance) if pair.direction is Direction.ADD else math.inf
+    if isinstance(pair, ClosedPair) or pair.direction is not Direction.ADD:
+        return math.inf
+    return -pair.log_rest
 
 
 def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:

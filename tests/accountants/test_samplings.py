@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from accountants import ExactAccountant, NeighboringRelation
+from accountants import AccuracyError, ExactAccountant, NeighboringRelation
 from accountants.events import dp_sgd_event
 from accountants.exact.domination import cut_probability, kept_probability
 from accountants.relations import rule
@@ -166,3 +166,25 @@ def test_mixed_runs_lie_between_their_parts():
     most = bracket(WithReplacement(5000, 50), REPLACE)
     assert least.lower < both.lower < most.lower
     assert least.upper < both.upper < most.upper
+
+
+@pytest.mark.parametrize(
+    ("sigma", "steps", "delta", "largest"),
+    [
+        (1.0, 1, 0.0, 34.464534189),
+        (1.0, 2, 0.0, 68.929068379),
+    ],
+)
+def test_a_record_that_is_nearly_always_drawn(sigma, steps, delta, largest):
+    """The chance of no copy, 6.5e-16 here, is the largest loss when the record is added.
+
+    One minus the chance of a copy had lost it.
+    """
+    ends = bracket(WithReplacement(3, 85), ADD_OR_REMOVE, sigma, steps, delta, direction="add")
+    assert ends.lower == pytest.approx(largest, rel=1e-9)
+    assert largest == pytest.approx(-85 * steps * math.log(2 / 3), rel=1e-9)
+
+
+def test_copies_that_never_lack_are_refused():
+    with pytest.raises(AccuracyError, match="nearly always"):
+        bracket(WithReplacement(2, 1000), REPLACE)
