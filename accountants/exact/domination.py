@@ -36,6 +36,7 @@ from accountants.walk import Release
 
 Counts = Mapping[Release, int]
 
+_SMALLEST = 1e-100
 _OTHERS = (-1.0, -0.99, -0.5, 0.0)  # gradients of the other records that are tried
 
 
@@ -129,6 +130,16 @@ def _assemble(parts: Sequence[tuple[Part, int]], name: str) -> Run:
     return Run(Composition(ordered, gap_squared), min(log_kept, 0.0), name)
 
 
+def _check(release: Release) -> None:
+    """Refuse what floats cannot square or invert."""
+    if release.noise_multiplier < _SMALLEST:
+        raise AccuracyError(
+            f"a noise multiplier of {release.noise_multiplier:g} is below {_SMALLEST:g}"
+        )
+    if 0 < release.chance < _SMALLEST:
+        raise AccuracyError(f"a sampling probability of {release.chance:g} is below {_SMALLEST:g}")
+
+
 def _gaussian(shift: float, sigma: float) -> Part:
     return Part(gap_squared=(shift / sigma) ** 2)
 
@@ -143,6 +154,7 @@ def _upper(
     release: Release, relation: NeighboringRelation, direction: Direction, tail: float
 ) -> Part:
     sampling, sigma = release.sampling, release.noise_multiplier
+    _check(release)
     if isinstance(sampling, Poisson):
         return _poisson(sampling.sampling_probability, sigma, direction)
     if isinstance(sampling, TruncatedPoisson):
@@ -151,7 +163,7 @@ def _upper(
     if isinstance(sampling, ShuffledEpochs):
         return _gaussian(rule(sampling.scheme, relation).shift, sigma)
     if isinstance(sampling, WithoutReplacement):
-        return _subset_upper(sampling.sampling_probability, sigma, relation, direction, tail)
+        return _subset_upper(sampling, sigma, relation, direction, tail)
     if relation is not REPLACE and relation is not SPECIAL:
         copies = _copies(sampling, _finer(tail, direction))
         return Part(_one_sided(copies, 2 / sigma, direction), tail=copies.tail)
@@ -168,8 +180,13 @@ def _upper(
 
 
 def _subset_upper(
-    q: float, sigma: float, relation: NeighboringRelation, direction: Direction, tail: float
+    sampling: WithoutReplacement,
+    sigma: float,
+    relation: NeighboringRelation,
+    direction: Direction,
+    tail: float,
 ) -> Part:
+    q = sampling.sampling_probability
     if q == 1:
         return _gaussian(1.0 if relation is SPECIAL else 2.0, sigma)
     if relation is REPLACE:
@@ -180,7 +197,13 @@ def _subset_upper(
         ends = (real, null) if direction is Direction.REMOVE else (null, real)
         pair = _profile_pair(*ends, q, 2 / sigma, tail)
         return Part(pair, tail=pair.lost)
-    return Part(SampledGaussianPair(q, 0.5 * sigma, direction))
+    return Part(_one_sided(_one_copy(sampling), 2 / sigma, direction))
+
+
+def _one_copy(sampling: WithoutReplacement) -> CopyLaw:
+    """A record in a subset at most once; (n - m)/n keeps its digits where m is nearly n."""
+    n, m = sampling.dataset_size, sampling.batch_size
+    return CopyLaw(((n - m) / n, m / n), 0.0)
 
 
 def _lower(
@@ -200,10 +223,9 @@ def _lower(
         shift = rule(sampling.scheme, relation).shift
         return _gaussian(shift / math.sqrt(sampling.batches), sigma)
     if isinstance(sampling, WithoutReplacement):
-        q = sampling.sampling_probability
-        if q == 1:
+        if sampling.batch_size == sampling.dataset_size:
             return _gaussian(1.0 if relation is SPECIAL else 2.0, sigma)
-        copies = CopyLaw((1 - q, q), 0.0)
+        copies = _one_copy(sampling)
     else:
         copies = _copies(sampling, _finer(tail, direction))
     if relation is SPECIAL and others == -1.0:
@@ -247,7 +269,7 @@ def _special(copies: CopyLaw, sigma: float, direction: Direction, others: float)
 
 def _one_sided(copies: CopyLaw, gap: float, direction: Direction) -> AnyPair:
     """(sum p_k N(k gap), N(0)) or its reverse."""
-    if copies.largest == 1:
+    if copies.largest == 1 and copies.present <= 0.5:
         return SampledGaussianPair(copies.present, 1 / gap, direction)
     parts = _parts(copies, gap)
     if direction is Direction.ADD:
