@@ -12,6 +12,7 @@ __all__ = ["Cost", "Search"]
 
 _EVALUATIONS = 200
 _PACE = 64  # a search that has no upper end yet grows by this factor at most
+_STARTS, _GROWTH = 5, 16  # numbers to try, each so much larger, where none can be computed yet
 _PATIENCE = 5  # one end moving this often in a row: halve instead of estimating
 _SLOPE = 0.7  # d log ε / d log steps lies in 0.5 to 1 over most of its range
 
@@ -64,7 +65,7 @@ class Search:
 
     def run(self, start: int) -> tuple[int, int | None]:
         """Neighbours ``(meets, does not)``: ``low - 1`` where none meets, None where all do."""
-        number = start
+        number = self._first(start)
         repeated = 0
         for _ in range(_EVALUATIONS):
             before = (self.left, self.right)
@@ -83,6 +84,22 @@ class Search:
                 return left, right
             number = min(max(self._next(left, right, repeated), left + 1), right - 1)
         raise AccuracyError("the search for a whole number within the budget did not end")
+
+    def _first(self, start: int) -> int:
+        """``start``, or a larger number where the cost can be computed and there it cannot.
+
+        Few uses are harder to account than many, and a number beyond the answer is as good a
+        beginning as one below it.
+        """
+        number = start
+        for _ in range(_STARTS):
+            try:
+                self.cost(number)
+            except AccuracyError:
+                number = min(_GROWTH * number, (self.right or self.high + 1) - 1)
+            else:
+                return number
+        return start
 
     def _next(self, left: int, right: int, repeated: int) -> int:
         """Where to look next; where the estimate is good, its two neighbours end the search."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 SAMPLINGS = ("poisson", "without-replacement", "with-replacement", "shuffled-epochs")
 RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
 DEFAULT_DELTA_EXPONENT = -1.1
+SMALLEST_NOISE = 1e-100
 MAX_COUNT = 10**18  # of records, steps, …: what is larger is a slip, and may be no double at all
 
 
@@ -45,6 +46,13 @@ def positive(name: str, value: float) -> float:
     """`value`, when it is finite and greater than 0."""
     if not (math.isfinite(value) and value > 0):
         raise ValueError(f"{option(name)} {value}: must be finite and greater than 0")
+    return value
+
+
+def noise(name: str, value: float) -> float:
+    """`value`, a noise multiplier, when it is finite and not below what can be squared."""
+    if positive(name, value) < SMALLEST_NOISE:
+        raise ValueError(f"{option(name)} {value}: must be at least {SMALLEST_NOISE:g}")
     return value
 
 

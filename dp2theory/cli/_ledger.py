@@ -11,9 +11,9 @@ from dp2theory.cli._inputs import (
     check_sizes,
     default_relation,
     describe_sampling,
+    noise,
     one_of,
     option,
-    positive,
     positive_integer,
     relation_of,
     resolve_run,
@@ -132,7 +132,7 @@ def describe(
                 other = " (or --event FILE)" if event is None else ""
                 raise ValueError(f"{option(name)} is wanted{other}: it is missing")
         assert noise_multiplier is not None
-        positive("noise_multiplier", noise_multiplier)
+        noise("noise_multiplier", noise_multiplier)
     inputs: dict[str, Input] = {}
     notes: tuple[str, ...] = ()
     spent = None

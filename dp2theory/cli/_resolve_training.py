@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.cli._inputs import option, positive, positive_integer, step_size
+from dp2theory.cli._inputs import noise, option, positive, positive_integer, step_size
 from dp2theory.cli._output import Input
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import waiting
@@ -27,7 +27,7 @@ SETTINGS = (
 )  # fmt: skip
 #: Options with a domain of their own, which is checked before anything is derived from them.
 _DOMAINS: dict[str, Callable[[str, Any], Any]] = {
-    "epsilon": positive, "noise_multiplier": positive, "damping": positive,
+    "epsilon": positive, "noise_multiplier": noise, "damping": positive,
     "learning_rate": step_size, "adaptive_learning_rate": step_size,
     "compare_learning_rate": step_size, "clip_norm": step_size,
     "preconditioned_clip_norm": step_size, "compare_clip_norm": step_size,

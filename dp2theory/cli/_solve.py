@@ -8,7 +8,7 @@ from dp2theory.cli._inputs import (
     RunInputs,
     check_sizes,
     default_relation,
-    positive,
+    noise,
     relation_of,
     resolve_run,
     size_inputs,
@@ -44,7 +44,7 @@ class Wanted:
     def check(self) -> None:
         """Refuse what the solve would trip over, before it begins."""
         if self.noise_multiplier is not None:
-            positive("noise_multiplier", self.noise_multiplier)
+            noise("noise_multiplier", self.noise_multiplier)
         if self.target != "steps":
             self.run(self.batch_size or 1)
         elif self.batch_size is not None:
@@ -179,11 +179,11 @@ def _steps(wanted: Wanted) -> Solution:
 def _batch_size(wanted: Wanted) -> Solution:
     from accountants.budget import calibrate_batch_size
 
-    noise = wanted.noise_multiplier
-    assert noise is not None
+    sigma = wanted.noise_multiplier
+    assert sigma is not None
 
     def run_of(batch_size: int) -> "DpEvent":
-        return wanted.run(batch_size).event(noise)
+        return wanted.run(batch_size).event(sigma)
 
     found = calibrate_batch_size(run_of, dataset_size=wanted.dataset_size, **wanted.budget())
     run = wanted.run(found.value)
@@ -193,7 +193,7 @@ def _batch_size(wanted: Wanted) -> Solution:
         epsilon=found.epsilon,
         next_epsilon=found.next_epsilon,
         steps=run.steps,
-        inputs=inputs | {"noise_multiplier": Input(noise)},
+        inputs=inputs | {"noise_multiplier": Input(sigma)},
     )
 
 
@@ -202,5 +202,5 @@ def _rest(wanted: Wanted) -> dict[str, Input]:
     return {
         "sampling": Input(wanted.sampling),
         "relation": Input(relation, default=wanted.relation is None),
-        "noise_multiplier": Input(positive("noise_multiplier", wanted.noise_multiplier or 0.0)),
+        "noise_multiplier": Input(noise("noise_multiplier", wanted.noise_multiplier or 0.0)),
     }

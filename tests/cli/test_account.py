@@ -104,6 +104,8 @@ def test_text_has_the_same_digits_as_json(cli):
         ("--epochs 2", ["--epochs", "--steps", "both"]),
         ("--sampling gossip", ["gossip", "poisson", "without-replacement", "with-replacement"]),
         ("--relation cousin", ["cousin", "add-or-remove-one", "replace-one", "replace-special"]),
+        ("--noise-multiplier 1e-300", ["--noise-multiplier 1e-300", "1e-100"]),
+        ("--noise-multiplier 0", ["--noise-multiplier 0"]),
         ("--tau 3", ["--tau"]),
         ("stray", ["stray"]),
     ],
