@@ -146,7 +146,7 @@ def test_sampling_a_cap_that_is_never_reached_is_poisson():
     assert free.upper == pytest.approx(bracket(Poisson(0.1), REPLACE).upper, rel=1e-9)
 
 
-@pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-12])
+@pytest.mark.parametrize("delta", [1e-3, 1e-6])
 def test_replacing_costs_at_least_removing(delta):
     """The attained pair of removal is attained under replacement too."""
     for sampling in SCHEMES[1:4]:
