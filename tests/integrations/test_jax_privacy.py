@@ -66,10 +66,6 @@ def test_calibration_of_the_steps(sampling):
         accountant=exact.training_accountant(sampling),
         noise_multipliers=2.0,
         batch_sizes=B,
-        # A handful of batches drawn with replacement has a loose upper end, above that of many:
-        # a search that starts there would stop there.
-        initial_min_updates=64,
-        initial_max_updates=128,
         **KNOWN,
     )
     make, relation = KINDS[sampling]
