@@ -13,6 +13,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccount
 from numpy.typing import ArrayLike, NDArray
 
 from accountants import validation
+from accountants.extremes import moderate
 from accountants.renyi import conversion
 from accountants.renyi.approximate import ApproximateRenyi
 from accountants.renyi.composition import Composition, truncations
@@ -21,6 +22,8 @@ from accountants.rounding import above, exp_bracket
 from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
 
 Array = NDArray[np.float64]
+
+_ENOUGH = -1e4  # log δ, far below what a double δ can be
 
 
 class RenyiAccountant(PrivacyAccountant):
@@ -136,7 +139,11 @@ class RenyiAccountant(PrivacyAccountant):
         if isinstance(leaf, NonPrivate) or leaf.reveals_everything:
             self._non_private = True
         elif not leaf.reveals_nothing:
-            self._counts[leaf] = self._counts.get(leaf, 0) + times
+            release = moderate(leaf)
+            if release is None:
+                self._non_private = True
+            else:
+                self._counts[release] = self._counts.get(release, 0) + times
 
     def _compositions(self, log_delta: float | None) -> Iterator[Composition]:
         for laws in truncations(self._counts, self._largest_copies, log_delta):
@@ -199,7 +206,7 @@ class RenyiAccountant(PrivacyAccountant):
         self, composition: Composition, value: Callable[[Array, Array], Array]
     ) -> tuple[float, float]:
         if self._orders is None:
-            return conversion.best_order(composition.divergence, value)
+            return conversion.best_order(composition.divergence, value, _ENOUGH)
         found = value(self._orders, composition.divergence(self._orders))
         best = int(np.argmin(found))
         return float(found[best]), float(self._orders[best])

@@ -80,7 +80,9 @@ def log_deltas(orders: Array, divergence: Array, epsilon: float) -> Array:
     return np.where(usable, value, 0.0)
 
 
-def best_order(curve: Curve, value: Callable[[Array, Array], Array]) -> tuple[float, float]:
+def best_order(
+    curve: Curve, value: Callable[[Array, Array], Array], enough: float = -math.inf
+) -> tuple[float, float]:
     """Smallest value over real orders, and the order that gives it.
 
     Parameters
@@ -89,6 +91,8 @@ def best_order(curve: Curve, value: Callable[[Array, Array], Array]) -> tuple[fl
         Divergences of an increasing array of orders.
     value : callable
         What each order alone gives, of orders and divergences.
+    enough : float
+        A value from which no further range of orders is looked at.
 
     Returns
     -------
@@ -103,7 +107,7 @@ def best_order(curve: Curve, value: Callable[[Array, Array], Array]) -> tuple[fl
     b = _FIRST
     found = evaluate(b)
     best = int(np.argmin(found))
-    while best in (0, b.size - 1) and math.isfinite(found[best]) and found[best] > -math.inf:
+    while best in (0, b.size - 1) and math.isfinite(found[best]) and found[best] > enough:
         low = best == 0
         if (low and b[0] <= _SMALLEST) or (not low and b[-1] >= _LARGEST):
             break

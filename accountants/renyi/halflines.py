@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy import optimize
 
 from accountants.renyi.lines import Mixture, Nodes, Order
-from accountants.renyi.quadrature import COARSE, log_moments
+from accountants.renyi.quadrature import COARSE, MAX_TERMS, log_moments
 from accountants.renyi.series import ROUND, entropy_excess, log_excess
 from accountants.renyi.strips import rounding, smallest_excess
 
@@ -37,7 +37,7 @@ _POINTS, _WEIGHTS = leggauss(_ORDER)
 _ELLIPSE = 4.0  # sum of the semi-axes of the ellipse, in half widths of a panel
 _ANGLE = 0.5 * math.pi
 _DIGITS = 32.0  # nats below the moment that the tail beyond the last panel aims at
-_MAX_NODES = 4_000_000
+_MAX_NODES = 500_000
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 
 
@@ -69,11 +69,7 @@ class HalfLine:
         more, log_upper = self.upper.relative(u)
         short = math.fsum((*p, -self.lower[0], -d))
         with np.errstate(over="ignore", invalid="ignore"):
-            log_lower = np.where(
-                y > 600,
-                y + math.log(d) if d > 0 else 0.0,
-                np.log1p(d * np.expm1(np.minimum(y, 600.0)) + (self.lower[0] + d - 1)),
-            )
+            log_lower = self._log_lower(y)
             # sum p_k (r_k - 1) - d (r - 1) + what Q lacks
             if d > 0 and t > 0:
                 first = self.upper.gap * u - 0.5 * self.upper.gap**2
@@ -83,8 +79,21 @@ class HalfLine:
             else:
                 gained = more + short
             w = gained * np.exp(-log_lower)
-            loss = np.where(w < 1e100, np.log1p(w), log_upper - log_lower)
+            near = (w > -0.5) & (w < 1e100)
+            loss = np.where(near, np.log1p(np.where(near, w, 0.0)), log_upper - log_lower)
         return w, loss, log_lower
+
+    def _log_lower(self, y: Array) -> Array:
+        """log of Q relative to N(0, 1), of the log ``y`` of its second term's ratio."""
+        d_0, d = self.lower
+        if d_0 + d > 0.5:
+            # Terms of a sum near 1, but where one of them outgrows the doubles.
+            near = np.log1p(d * np.expm1(np.minimum(y, 600.0)) + (d_0 + d - 1))
+            return np.where(y > 600, y + math.log(d) if d > 0 else 0.0, near)
+        with np.errstate(divide="ignore"):  # a term that is not there
+            log_first, log_second = np.log(np.array([d_0, d]))
+        lower: Array = np.logaddexp(log_first, log_second + y)
+        return lower
 
     def start(self) -> float:
         """u_0, where P = Q."""
@@ -221,7 +230,8 @@ def log_parts(line: HalfLine, b: Array) -> tuple[Array, Array]:
     level = np.floor(np.log2(np.maximum(wide / 100.0, 1.0)) / 2)
     for some in np.split(np.arange(b.size), np.flatnonzero(np.diff(level)) + 1):
         panels = line.panels(float(b[some[0]]), float(b[some[-1]]))
-        if panels.size > _MAX_NODES:
+        terms = panels.size * len(line.upper.probabilities)
+        if panels.size > _MAX_NODES or terms > MAX_TERMS // 10:
             continue
         apart = Mixture(line.upper.probabilities, line.upper.gap - line.lower_gap)
         fine = (line.rounding(b[some]) > COARSE * apart.size(b[some])).any()

@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _FAR = 600.0  # exponents above this are kept in logarithms
+_LOW = -0.5  # density ratios below 1 + this are summed from positive terms
 
 
 class Order(enum.Enum):
@@ -74,12 +75,16 @@ class Mixture:
         y = (k * self.gap) * u - 0.5 * np.square(k * self.gap)
         if y.max() < _FAR:
             w = np.expm1(y[0]) * p[0] if p.size == 1 else p @ np.expm1(y)
-            return w, np.log1p(w)
+            if w.min() > _LOW:
+                return w, np.log1p(w)
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             w = p @ np.expm1(y)
-            terms = y + np.log(p)[:, None]
-            far = np.logaddexp(self.log_absent, np.logaddexp.reduce(terms, axis=0))
-            return w, np.where(y.max(axis=0) > _FAR, far, np.log1p(w))
+            log_ratio = np.log1p(w)
+            # Where w overflows, and where 1 + w cancels: p_0 may be below its rounding.
+            hard = (y.max(axis=0) > _FAR) | (w <= _LOW)
+            terms = y[:, hard] + np.log(p)[:, None]
+            log_ratio[hard] = np.logaddexp(self.log_absent, np.logaddexp.reduce(terms, axis=0))
+            return w, log_ratio
 
     def log_power_mean(self, b: Array) -> tuple[Array, Array]:
         """Minkowski's upper bound on log E r^(1+b), and a bound on its excess.
@@ -146,8 +151,8 @@ def line_nodes(mixture: Mixture, order: Order, u: Array, step: float) -> Nodes:
         return Nodes(-log_ratio, base, float(slopes.sum()))
     other_w, other = mixture.relative(-u)
     loss = log_ratio - other
-    with np.errstate(over="ignore", invalid="ignore"):
-        relative = (w - other_w) / (1 + other_w)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        relative = np.where(1 + other_w > 1e-8, (w - other_w) / (1 + other_w), np.expm1(loss))
         slopes = np.where(
             np.maximum(w, other_w) < 1e100,
             np.exp(base + other) * entropy_excess(relative, loss),

@@ -24,8 +24,9 @@ from accountants.renyi.strips import Strip, rounding
 Array = NDArray[np.float64]
 
 _NEGLIGIBLE = 1e-14
-_MAX_NODES = 4_000_000
+_MAX_NODES = 500_000
 _MAX_CELLS = 4_000_000
+MAX_TERMS = 10_000_000  # nodes times numbers of copies; beyond it a closed bound has to do
 _RATIO = 8.0  # spread of order - 1 within a block
 _NEAR = 0.5  # |bL| up to which a series is summed
 _OVERFLOW = 600.0
@@ -87,7 +88,7 @@ def _grids(
 
 def _by_quadrature(mixture: Mixture, order: Order, b: Array) -> Array:
     strip = Strip.of(mixture, order, float(b[0]), float(b[-1]))
-    if strip.size > _MAX_NODES:
+    if strip.size > _MAX_NODES or strip.size * len(mixture.probabilities) > MAX_TERMS:
         return np.full(b.shape, math.inf)
     lost = rounding(mixture, order, b, strip.edge)
     fine = (lost > COARSE * (mixture.size(b) if order is not Order.ADD else 1.0)).any()

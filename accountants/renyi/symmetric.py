@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 _LARGE = 32.0  # log moments beyond which the part near P = Q is below rounding
 _NEGLIGIBLE = 1e-14
 _FAIR = 200.0  # log moments up to which a second bound is tried
+_FAIR_NODES = 5e6  # and the nodes that it may take
 
 
 def replaced(law: tuple[float, ...], gap: float, orders: Array) -> Array:
@@ -40,7 +41,7 @@ def replaced(law: tuple[float, ...], gap: float, orders: Array) -> Array:
     ndarray, shape (A,)
     """
     mixture = Mixture(law, 2 * gap)
-    kept = math.fsum((1.0, *(-p for p in law[2:])))  # p_0 + p_1
+    kept = _kept(law)
     b = orders - 1
     attained = divergences(mixture, Order.REMOVE, orders)
     # (r^order - 1)(1 - r^-b) <= r^order: M - 1 is at most the moment over the whole line.
@@ -57,6 +58,12 @@ def replaced(law: tuple[float, ...], gap: float, orders: Array) -> Array:
     return value * (1 + 8 * ROUND)
 
 
+def _kept(law: tuple[float, ...]) -> float:
+    """p_0 + p_1, from the rest where that is small."""
+    kept = math.fsum((1.0, *(-p for p in law[2:])))
+    return kept if kept > 0.5 else math.fsum(law[:2])
+
+
 def _worth_coupling(
     law: tuple[float, ...], gap: float, b: Array, found: Array
 ) -> NDArray[np.bool_]:
@@ -66,7 +73,9 @@ def _worth_coupling(
     # its last term alone
     eta, last = math.fsum(law[1:]), gap * (len(law) - 1)
     log_last = math.log(law[-1] / eta) + (1 + b) * math.log(eta) + 0.5 * b * (1 + b) * last**2
-    return (found <= _FAIR) & (log_last < found)
+    # nodes of all half lines: panels become narrower and reach further with the shift
+    nodes = 20 * (1 + b) * gap**2 * len(law) ** 3 / 3
+    return (found <= _FAIR) & (log_last < found) & (nodes <= _FAIR_NODES)
 
 
 def coupled(law: tuple[float, ...], gap: float, orders: Array) -> Array:
@@ -96,7 +105,7 @@ def coupled(law: tuple[float, ...], gap: float, orders: Array) -> Array:
     parts = []
     for k, p in enumerate(law[1:], 1):
         if p > 0:
-            single = Mixture((1 - eta, eta), gap * k)
+            single = Mixture((law[0], eta), gap * k)
             half_line = HalfLine(single, (1.0, 0.0), weight=p / eta)
             parts.append(np.logaddexp(*log_parts(half_line, b)))
     value: Array = np.logaddexp(0.0, np.logaddexp.reduce(parts, axis=0)) / b * (1 + 8 * ROUND)
@@ -122,7 +131,7 @@ def special_replaced(
     -------
     ndarray, shape (A,)
     """
-    kept = math.fsum((1.0, *(-p for p in law[2:])))
+    kept = _kept(law)
     b = orders - 1
     real = HalfLine(Mixture(law, 2 * gap), (law[0], law[1]), lower_gap=gap)
     null = HalfLine(Mixture(law, gap), (kept, 0.0))
@@ -156,8 +165,8 @@ def _coupled_parts(
     eta, ups, downs = math.fsum(law[1:]), [], []
     for k, p in enumerate(law[1:], 1):
         if p > 0:
-            upper = Mixture((1 - eta, eta), gap * k * (2 if from_real else 1))
-            lower = (1 - eta, eta) if from_real else (1.0, 0.0)
+            upper = Mixture((law[0], eta), gap * k * (2 if from_real else 1))
+            lower = (law[0], eta) if from_real else (1.0, 0.0)
             line = HalfLine(upper, lower, lower_gap=gap * k * from_real, weight=p / eta)
             up, down = log_parts(line, b)
             ups.append(up)

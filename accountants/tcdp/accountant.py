@@ -12,6 +12,7 @@ import numpy as np
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
 
 from accountants import validation
+from accountants.extremes import moderate
 from accountants.tcdp import orders
 from accountants.tcdp.amplification import OutsideRegionError
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
@@ -149,7 +150,11 @@ class TruncatedCdpAccountant(PrivacyAccountant):
         if leaf.reveals_everything:
             self._non_private |= times > 0
         elif times and not leaf.reveals_nothing:
-            self._counts[leaf] = self._counts.get(leaf, 0) + times
+            release = moderate(leaf)
+            if release is None:
+                self._non_private = True
+            else:
+                self._counts[release] = self._counts.get(release, 0) + times
 
     def curve(self, omega: float = math.inf, tail: float = 1e-12) -> ApproximateTruncatedCdp:
         """A truncated curve of everything composed so far.
