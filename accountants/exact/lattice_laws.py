@@ -20,6 +20,7 @@ Masses = tuple[int, Array, float]  # first lattice index, masses, mass at infini
 
 _FLOOR_NATS = 25.0
 _WIDEST = 2**22  # lattice points of one law
+_MOST_KNOTS = 2**18
 
 
 def loss_range(pair: AnyPair, log_delta: float, upper: bool) -> tuple[float, float]:
@@ -119,7 +120,7 @@ def _chords(forward: LogProfile, reverse: LogProfile, step: float, floor: float)
 
 def _lattice_knots(profile: LogProfile, step: float, floor: float) -> Array:
     count = math.ceil(_largest(profile, floor) / step)
-    if count > _WIDEST:
+    if count > _MOST_KNOTS:
         raise AccuracyError("a profile too wide for the lattice")
     knots: Array = step * np.arange(count + 1.0)
     return knots
