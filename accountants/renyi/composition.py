@@ -152,11 +152,13 @@ def truncations(
                 for r in repeated
                 if isinstance(r.sampling, (WithReplacement, WeightedWithReplacement))
             )
+            if kappas in seen:
+                continue
+            seen.add(kappas)
+            laws = {r: _law(r, kappa) for r, kappa in zip(repeated, kappas, strict=True)}
         except AccuracyError:
             return
-        if kappas not in seen:
-            seen.add(kappas)
-            yield {r: _law(r, kappa) for r, kappa in zip(repeated, kappas, strict=True)}
+        yield laws
 
 
 def _law(release: Release, largest: int) -> CopyLaw:

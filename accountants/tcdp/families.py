@@ -166,7 +166,10 @@ def copy_law(release: Release, tail: float) -> CopyLaw | None:
             largest = copies_for_tail(draws, probability, tail)
         except AccuracyError:
             largest = min(draws, 400)
-        return CopyLaw.of(draws, probability, largest=largest)
+        try:
+            return CopyLaw.of(draws, probability, largest=largest)
+        except AccuracyError:  # hardly ever absent: any law, and a failure that says nothing
+            return CopyLaw((0.5, 0.5), 1.0)
     q = sampling.sampling_probability
     failure = _cut(sampling) if isinstance(sampling, TruncatedPoisson) else 0.0
     return CopyLaw((1 - q, q), failure) if q < 1 or failure else None

@@ -118,3 +118,11 @@ def test_huge_losses_cost_no_time_and_no_memory():
     found = RenyiAccountant().compose(event, 2).get_epsilon(1e-6)
     # A single use of the record loses 1/(2 sigma^2), nearly.
     assert 4e5 < found < 1.1e6
+
+
+@pytest.mark.parametrize("make", ACCOUNTANTS)
+def test_copies_beyond_counting_are_no_privacy(make):
+    event = dp_accounting.SampledWithReplacementDpEvent(5, 5000, gaussian(1.0))
+    accountant = make(neighboring_relation=NeighboringRelation.REPLACE_ONE).compose(event)
+    assert accountant.get_epsilon(1e-6) == math.inf
+    assert accountant.get_delta(1.0) == 1.0
