@@ -89,6 +89,8 @@ def classify(error: BaseException) -> tuple[ExitCode, str]:
         return ExitCode.USAGE, text or name
     if isinstance(error, OSError) and error.filename is not None:
         return ExitCode.USAGE, f"{error.filename}: {error.strerror}"
+    if isinstance(error, OSError) and error.strerror:  # such as a full disk behind stdout
+        return ExitCode.INTERNAL, f"input or output failed: {error.strerror}"
     if isinstance(error, MemoryError):
         return ExitCode.INTERNAL, f"out of memory: {text or 'take smaller sizes'}"
     return ExitCode.INTERNAL, (

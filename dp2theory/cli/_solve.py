@@ -1,5 +1,6 @@
 """What `calibrate` solves: one of noise multiplier, steps and batch size, given the others."""
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -153,6 +154,7 @@ def _noise_multiplier(wanted: Wanted) -> Solution:
 def _steps(wanted: Wanted) -> Solution:
     from dp_accounting import SelfComposedDpEvent
 
+    from accountants import InfeasibleBudgetError
     from accountants.budget import calibrate_steps
 
     assert wanted.batch_size is not None
@@ -164,7 +166,20 @@ def _steps(wanted: Wanted) -> Solution:
     def run_of(units: int) -> "DpEvent":
         return SelfComposedDpEvent(once, units)
 
-    found = calibrate_steps(run_of, **wanted.budget())
+    try:
+        found = calibrate_steps(run_of, **wanted.budget())
+    except InfeasibleBudgetError as error:
+        if wanted.sampling != "shuffled-epochs":
+            raise
+
+        def in_steps(text: str) -> str:  # what was solved for are epochs
+            return re.sub(
+                r"steps=(\d+)",
+                lambda m: f"steps={int(m[1]) * per_unit} ({m[1]} epochs)",
+                text,
+            )
+
+        raise InfeasibleBudgetError(in_steps(str(error)), nearest=in_steps(error.nearest)) from None
     inputs = size_inputs(wanted.sampling, wanted.dataset_size, wanted.batch_size)
     return Solution(
         value=found.value * per_unit,

@@ -191,3 +191,13 @@ def test_a_relation_without_a_theorem_is_exit_5_for_every_target(cli):
     noise = f"calibrate --for noise-multiplier --batch-size 10 --epochs 5 {WHOLE}"
     for command in (STEPS, BATCH.replace("--steps 500", "--epochs 5"), noise):
         cli(command, arguments).refused(5, "shuffled-epochs", "covered under REPLACE_ONE")
+
+
+def test_an_infeasible_number_of_epochs_is_told_in_steps(cli):
+    outcome = cli(
+        "calibrate --for steps --epsilon 1.7 --dataset-size 2000 --batch-size 20",
+        "--noise-multiplier 1.3 --sampling shuffled-epochs",
+    )
+    outcome.refused(4, "steps=100 (1 epochs)")
+    assert "steps=1," not in outcome.err
+    assert "steps=1 " not in outcome.err
