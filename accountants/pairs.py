@@ -289,9 +289,15 @@ def log_delta_by_intervals(pair: MixturePair, epsilon: float) -> tuple[float, fl
     def excess(u: float) -> float:
         return float(pair.nodes(np.array([u])).loss[0]) - epsilon
 
+    def root(low: float, high: float) -> float:
+        # On a plateau at ε rounding decides the signs: any point of it will do.
+        if excess(low) * excess(high) >= 0:
+            return low
+        return float(optimize.brentq(excess, low, high, xtol=1e-14))
+
     above = pair.nodes(grid).loss > epsilon
     turns = np.flatnonzero(above[1:] != above[:-1])
-    roots = [optimize.brentq(excess, grid[i], grid[i + 1], xtol=1e-14) for i in turns]
+    roots = [root(float(grid[i]), float(grid[i + 1])) for i in turns]
     ends = [-math.inf, *roots, math.inf]
     starts = range(0 if above[0] else 1, len(ends) - 1, 2)
     inside = [(ends[i], ends[i + 1]) for i in starts]

@@ -180,13 +180,17 @@ def weighted_sampling(
         "False: weights computed from the data (class balancing, for one) have no theorem; use "
         "weights fixed in advance, or uniform draws (WithReplacement)",
     )
-    values = np.asarray(weights, dtype=np.float64)
+    allowed = "a vector of finite numbers >= 0, at least two of them > 0"
+    try:
+        values = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"weights={str(weights)[:80]}: must be {allowed}") from None
     good = values.ndim == 1 and values.size > 1 and bool(np.isfinite(values).all())
     good = good and bool((values >= 0).all()) and int((values > 0).sum()) > 1
-    allowed = "a vector of finite numbers >= 0, at least two of them > 0"
     shown = f"array of shape {values.shape}"
     if not good:
         raise ValueError(f"weights={shown}: must be {allowed}")
-    largest = float(values.max() / values.sum())
+    values = values / values.max()  # so that the sum stays finite
+    largest = float(1 / values.sum())
     # The division and the sum round: the share is rounded up so that it bounds the true one.
     return WeightedWithReplacement(largest * (1 + values.size * 2.0**-52), batch_size)

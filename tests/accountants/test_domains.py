@@ -216,11 +216,19 @@ def test_tightness(tightness: Any) -> None:
         ([1.0, NAN], False),
         ([1.0, math.inf], False),
         ([0.0, 1.0], False),
+        ([1j, 2], False),
+        ([10**400, 1], False),
+        (["a", "b"], False),
     ],
 )
 def test_weights(weights: Any, depends: Any) -> None:
     with pytest.raises(ValueError, match=r"weights.*must be"):
         weighted_sampling(weights, batch_size=2, weights_depend_on_data=depends)
+
+
+def test_huge_weights_are_shares_too() -> None:
+    found = weighted_sampling([1e308] * 4, batch_size=4, weights_depend_on_data=False)
+    assert 0.25 <= found.largest_probability < 0.25 + 1e-14
 
 
 def test_largest_weight_is_rounded_up() -> None:
