@@ -163,8 +163,8 @@ class MixturePair:
 
     @property
     def log_rest(self) -> float:
-        """log of the weight of N(0, 1)."""
-        return math.log(self.rest)
+        """log of the weight of N(0, 1): from whichever of it and its complement is small."""
+        return math.log(self.rest) if self.rest < 0.5 else math.log1p(-self.chance)
 
     @property
     def direction(self) -> Direction | None:
@@ -228,8 +228,9 @@ class MixturePair:
             growth = log_expm1(np.array(epsilon))
             log_c = np.logaddexp(growth, math.log(self.chance))
             value = float(log_excess(log_c, log_p, means))
-            reach = epsilon / float(means.min()) + self.gap + 2
-            return value, _UNIT * (4000 + 64 * reach * (reach + self.gap))
+            u = abs(float(threshold(np.atleast_1d(log_c), log_p, means)[0]))
+            rounding = _UNIT * (4000 + 64 * (u + 2) * (u + self.gap + 2))
+            return value, rounding + _known(float(log_c), log_p) * _slope(u, means)
         # H_a(Q||P) = 1 - a + a H_{1/a}(P||Q) = a [integral of (sum p_k r_k - C)_- over Q],
         # C = 1/a - p_0 > 0; by the mirror image of log_excess it is a sum of tails on the left.
         return _added(epsilon, self.log_rest, log_p, means)
@@ -274,9 +275,19 @@ def _added(epsilon: float, log_rest: float, log_p: Array, means: Array) -> tuple
         for p, means_k in zip(log_p, means, strict=True)
     ]
     value = epsilon + float(np.logaddexp.reduce(terms))
-    known = 4 * _UNIT * (1 + edge / room + abs(log_c))
-    slope = (abs(u) + 2) / float(means.min()) + 2
-    return value, _UNIT * (2000 + 16 * (abs(u) + 2) * (abs(u) + float(means.max()))) + known * slope
+    known = _known(log_c, log_p) + 4 * _UNIT * edge / room
+    rounding = _UNIT * (2000 + 16 * (abs(u) + 2) * (abs(u) + float(means.max())))
+    return value, rounding + known * _slope(abs(u), means)
+
+
+def _known(log_c: float, log_p: Array) -> float:
+    """How well the threshold's equation is known: weights are exponentials of sums of logs."""
+    return _UNIT * (16 + 4 * abs(log_c) + 4 * float(np.abs(log_p).max()))
+
+
+def _slope(u: float, means: Array) -> float:
+    """Bound on the change of log δ with the logarithm of the likelihood ratio's threshold."""
+    return (u + 2) / float(means.min()) + 2
 
 
 def log_delta_by_intervals(pair: MixturePair, epsilon: float) -> tuple[float, float]:
