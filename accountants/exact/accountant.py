@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import copy
 import math
-from typing import Any
 
 import dp_accounting
 import numpy as np
-from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
+from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
 from accountants.bracket import Bracket
+from accountants.counting import CountingAccountant
 from accountants.errors import AccuracyError
 from accountants.exact import two_sided
 from accountants.exact.domination import is_exact
@@ -20,12 +19,12 @@ from accountants.explain import Explanation, explain_leaves
 from accountants.profiles import gaussian_error, log_gaussian_delta
 from accountants.relations import REPLACE, resolve_directions, rule
 from accountants.rounding import exp_bracket
-from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
+from accountants.walk import Release, UnsupportedLeaf, leaves
 
 TIGHTNESS = ("fast", "tight")
 
 
-class ExactAccountant(PrivacyAccountant):
+class ExactAccountant(CountingAccountant):
     """Two-sided (ε, δ) of adaptive compositions of Gaussian releases under any sampling.
 
     The upper end is proved for every pair of neighbouring data sets; the lower end is attained
@@ -72,20 +71,12 @@ class ExactAccountant(PrivacyAccountant):
         direction: str = "both",
         tightness: str = "fast",
     ) -> None:
-        if not isinstance(neighboring_relation, NeighboringRelation):
-            raise ValueError(
-                f"neighboring_relation={neighboring_relation!r}: must be one of "
-                + ", ".join(r.name for r in NeighboringRelation)
-            )
         super().__init__(neighboring_relation)
         self._directions = resolve_directions(direction, neighboring_relation)
         if tightness not in TIGHTNESS:
             raise ValueError(f"tightness={tightness!r}: must be one of {', '.join(TIGHTNESS)}")
         self._direction = direction
         self._tightness = tightness
-        self._counts: dict[Release, int] = {}
-        self._steps = 0
-        self._non_private = False
 
     @property
     def direction(self) -> str:
@@ -109,61 +100,6 @@ class ExactAccountant(PrivacyAccountant):
             "direction": self._direction,
             "tightness": self._tightness,
         }
-
-    @property
-    def steps(self) -> int:
-        """Number of releases composed so far."""
-        return self._steps
-
-    def __len__(self) -> int:
-        return self._steps
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __copy__(self) -> ExactAccountant:
-        return copy.deepcopy(self)  # a shallow copy would share the counts
-
-    def compose(self, event: dp_accounting.DpEvent, count: int = 1) -> ExactAccountant:
-        """Compose ``event`` ``count`` times; see ``PrivacyAccountant.compose``.
-
-        Raises
-        ------
-        ValueError
-            If a parameter of the event or ``count`` is outside its domain.
-        UnsupportedEventError
-            If no theorem covers a part of the event; the message says which and why.
-        """
-        count = validation.whole(count, "count")
-        if count == 0 or _is_empty(event):
-            error = self._maybe_compose(event, 0, False)
-            if error is None:
-                return self
-        super().compose(event, count)
-        return self
-
-    def _maybe_compose(
-        self, event: dp_accounting.DpEvent, count: int, do_compose: bool
-    ) -> PrivacyAccountant.CompositionErrorDetails | None:
-        try:
-            found = list(leaves(event, count, self.neighboring_relation))
-        except UnsupportedLeaf as error:
-            return self.CompositionErrorDetails(
-                invalid_event=error.event, error_message=error.reason
-            )
-        if do_compose:
-            for leaf, times in found:
-                self._add(leaf, times)
-        return None
-
-    def _add(self, leaf: Any, times: int) -> None:
-        self._steps += times * (leaf.releases if isinstance(leaf, Release) else 1)
-        if times == 0:
-            return
-        if isinstance(leaf, NonPrivate) or leaf.reveals_everything:
-            self._non_private = True
-        elif not leaf.reveals_nothing:
-            self._counts[leaf] = self._counts.get(leaf, 0) + times
 
     def epsilon_bracket(self, target_delta: float) -> Bracket:
         """Smallest ε such that the composition is (ε, ``target_delta``)-DP, between two ends.
@@ -353,9 +289,3 @@ class ExactAccountant(PrivacyAccountant):
             self._counts, self.neighboring_relation, self._directions, epsilon, rough=rough
         )
         return self._tightened_log_delta(upper, epsilon)
-
-
-def _is_empty(event: dp_accounting.DpEvent) -> bool:
-    return isinstance(event, dp_accounting.SelfComposedDpEvent) and (
-        validation.whole(event.count, "SelfComposedDpEvent.count") == 0 or _is_empty(event.event)
-    )

@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-import dp_accounting
 import numpy as np
-from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
+from dp_accounting.privacy_accountant import NeighboringRelation
 from numpy.typing import ArrayLike, NDArray
 
 from accountants import validation
+from accountants.counting import CountingAccountant
 from accountants.extremes import moderate
 from accountants.renyi import conversion
 from accountants.renyi.approximate import ApproximateRenyi
 from accountants.renyi.composition import Composition, truncations
 from accountants.renyi.curves import repeats, untruncated
 from accountants.rounding import above, exp_bracket
-from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
+from accountants.walk import Release
 
 Array = NDArray[np.float64]
 
 _ENOUGH = -1e4  # log δ, far below what a double δ can be
 
 
-class RenyiAccountant(PrivacyAccountant):
+class RenyiAccountant(CountingAccountant):
     """Upper bounds on (ε, δ) from Rényi divergences, with the best order among all real ones.
 
     Parameters
@@ -66,19 +65,11 @@ class RenyiAccountant(PrivacyAccountant):
         orders: Sequence[float] | None = None,
         largest_copies: int | None = None,
     ) -> None:
-        if not isinstance(neighboring_relation, NeighboringRelation):
-            raise ValueError(
-                f"neighboring_relation={neighboring_relation!r}: must be one of "
-                + ", ".join(r.name for r in NeighboringRelation)
-            )
         super().__init__(neighboring_relation)
         self._orders = None if orders is None else np.unique(_orders(orders))
         if largest_copies is not None:
             largest_copies = validation.whole(largest_copies, "largest_copies", 1)
         self._largest_copies = largest_copies
-        self._counts: dict[Release, int] = {}
-        self._steps = 0
-        self._non_private = False
 
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as JSON-able values."""
@@ -88,62 +79,8 @@ class RenyiAccountant(PrivacyAccountant):
             "largest_copies": self._largest_copies,
         }
 
-    @property
-    def steps(self) -> int:
-        """Number of releases composed so far."""
-        return self._steps
-
-    def __len__(self) -> int:
-        return self._steps
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __copy__(self) -> RenyiAccountant:
-        return copy.deepcopy(self)  # a shallow copy would share the counts
-
-    def compose(self, event: dp_accounting.DpEvent, count: int = 1) -> RenyiAccountant:
-        """Compose ``event`` ``count`` times; see ``PrivacyAccountant.compose``.
-
-        Raises
-        ------
-        ValueError
-            If a parameter of the event or ``count`` is outside its domain.
-        UnsupportedEventError
-            If no theorem covers a part of the event; the message says which and why.
-        """
-        count = validation.whole(count, "count")
-        if (count == 0 or _is_empty(event)) and self._maybe_compose(event, 0, False) is None:
-            return self
-        super().compose(event, count)
-        return self
-
-    def _maybe_compose(
-        self, event: dp_accounting.DpEvent, count: int, do_compose: bool
-    ) -> PrivacyAccountant.CompositionErrorDetails | None:
-        try:
-            found = list(leaves(event, count, self.neighboring_relation))
-        except UnsupportedLeaf as error:
-            return self.CompositionErrorDetails(
-                invalid_event=error.event, error_message=error.reason
-            )
-        if do_compose:
-            for leaf, times in found:
-                self._add(leaf, times)
-        return None
-
-    def _add(self, leaf: Release | NonPrivate, times: int) -> None:
-        self._steps += times * (1 if isinstance(leaf, NonPrivate) else leaf.releases)
-        if times == 0:
-            return
-        if isinstance(leaf, NonPrivate) or leaf.reveals_everything:
-            self._non_private = True
-        elif not leaf.reveals_nothing:
-            release = moderate(leaf)
-            if release is None:
-                self._non_private = True
-            else:
-                self._counts[release] = self._counts.get(release, 0) + times
+    def _moderated(self, release: Release) -> Release | None:
+        return moderate(release)
 
     def _compositions(self, log_delta: float | None) -> Iterator[Composition]:
         for laws in truncations(self._counts, self._largest_copies, log_delta):
@@ -301,9 +238,3 @@ def _orders(values: ArrayLike) -> Array:
     if not (good and bool(np.isfinite(orders).all()) and bool((orders > 1).all())):
         raise ValueError(f"orders={values!r}: must be finite numbers > 1, at least one")
     return orders
-
-
-def _is_empty(event: dp_accounting.DpEvent) -> bool:
-    return isinstance(event, dp_accounting.SelfComposedDpEvent) and (
-        validation.whole(event.count, "SelfComposedDpEvent.count") == 0 or _is_empty(event.event)
-    )

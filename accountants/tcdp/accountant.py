@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import dp_accounting
 import numpy as np
-from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
+from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
+from accountants.counting import CountingAccountant
 from accountants.extremes import moderate
 from accountants.tcdp import orders
 from accountants.tcdp.amplification import OutsideRegionError
@@ -24,7 +23,7 @@ from accountants.tcdp.families import (
     family,
     require_theorem,
 )
-from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
+from accountants.walk import Leaf, Release
 
 # Orders in the scan that chooses truncations and in each closer one around its best; the last
 # ones lie 1e-5 apart, relative to omega - 1.
@@ -33,7 +32,7 @@ _FINALISTS = 4
 _Convert = Callable[[ApproximateTruncatedCdp], float]
 
 
-class TruncatedCdpAccountant(PrivacyAccountant):
+class TruncatedCdpAccountant(CountingAccountant):
     """(ε, δ) of adaptive compositions by way of truncated concentrated privacy.
 
     For comparison and for statements that need a curve; ``ExactAccountant`` is tighter.  Every
@@ -75,86 +74,25 @@ class TruncatedCdpAccountant(PrivacyAccountant):
         neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
         method: str = "gaussian",
     ) -> None:
-        if not isinstance(neighboring_relation, NeighboringRelation):
-            raise ValueError(
-                f"neighboring_relation={neighboring_relation!r}: must be one of "
-                + ", ".join(r.name for r in NeighboringRelation)
-            )
         super().__init__(neighboring_relation)
         validation.require(method in METHODS, "method", method, f"one of {', '.join(METHODS)}")
         self._method = method
-        self._counts: dict[Release, int] = {}
-        self._steps = 0
-        self._non_private = False
-
-    @property
-    def steps(self) -> int:
-        """Number of releases composed so far."""
-        return self._steps
-
-    def __len__(self) -> int:
-        return self._steps
-
-    def __bool__(self) -> bool:
-        return True
-
-    def __copy__(self) -> TruncatedCdpAccountant:
-        return copy.deepcopy(self)  # a shallow copy would share the counts
 
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as JSON values, the relation by name."""
         return {"neighboring_relation": self.neighboring_relation.name, "method": self._method}
 
-    def compose(self, event: dp_accounting.DpEvent, count: int = 1) -> TruncatedCdpAccountant:
-        """Compose ``event`` ``count`` times; see ``PrivacyAccountant.compose``.
-
-        Raises
-        ------
-        ValueError
-            If a parameter of the event or ``count`` is outside its domain.
-        UnsupportedEventError
-            If no theorem covers a part of the event; the message says which and why.
-        """
-        count = validation.whole(count, "count")
-        if count == 0 and self._maybe_compose(event, 0, False) is None:
-            return self
-        super().compose(event, count)
-        return self
-
-    def _maybe_compose(
-        self, event: dp_accounting.DpEvent, count: int, do_compose: bool
-    ) -> PrivacyAccountant.CompositionErrorDetails | None:
-        relation = self.neighboring_relation
+    def _refusal(self, found: Sequence[Leaf]) -> str:
         try:
-            found = list(leaves(event, count, relation))
-            for leaf, _ in found:
+            for leaf in found:
                 if isinstance(leaf, Release) and copy_law(leaf, 0.5) is not None:
-                    require_theorem(leaf, relation, self._method)
-        except UnsupportedLeaf as error:
-            return self.CompositionErrorDetails(
-                invalid_event=error.event, error_message=error.reason
-            )
+                    require_theorem(leaf, self.neighboring_relation, self._method)
         except NoTheoremError as error:
-            return self.CompositionErrorDetails(invalid_event=event, error_message=str(error))
-        if do_compose:
-            for leaf, times in found:
-                self._add(leaf, times)
-        return None
+            return str(error)
+        return ""
 
-    def _add(self, leaf: Release | NonPrivate, times: int) -> None:
-        if isinstance(leaf, NonPrivate):
-            self._steps += times
-            self._non_private |= times > 0
-            return
-        self._steps += times * leaf.releases
-        if leaf.reveals_everything:
-            self._non_private |= times > 0
-        elif times and not leaf.reveals_nothing:
-            release = moderate(leaf)
-            if release is None:
-                self._non_private = True
-            else:
-                self._counts[release] = self._counts.get(release, 0) + times
+    def _moderated(self, release: Release) -> Release | None:
+        return moderate(release)
 
     def curve(self, omega: float = math.inf, tail: float = 1e-12) -> ApproximateTruncatedCdp:
         """A truncated curve of everything composed so far.
