@@ -24,6 +24,7 @@ from scipy import special
 
 from accountants import validation
 from accountants.copies import CopyLaw
+from accountants.mixtures import log_expm1
 from accountants.renyi.series import ROUND
 
 Array = NDArray[np.float64]
@@ -127,14 +128,8 @@ def _log_b(curve: Array, j: Array) -> Array:
     """log B_j for one k."""
     second = curve[0]
     power = (j - 1) * curve
-    both = np.logaddexp(_log_expm1(np.full_like(j, second)), _log_expm1(power))
+    both = np.logaddexp(log_expm1(np.full_like(j, second)), log_expm1(power))
     value = np.minimum(math.log(2) + power, j * math.log(2) + both)
     # at j = 2 the two halves coincide: 4 (e^eps - 1)
-    value[0] = min(math.log(2) + second, math.log(4) + float(_log_expm1(np.array([second]))[0]))
+    value[0] = min(math.log(2) + second, math.log(4) + float(log_expm1(np.array([second]))[0]))
     return value
-
-
-def _log_expm1(x: Array) -> Array:
-    near = np.minimum(x, 1.0)
-    far = np.maximum(x, 1.0)
-    return np.where(x < 1, np.log(np.expm1(near)), far + np.log1p(-np.exp(-far)))

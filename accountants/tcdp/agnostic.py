@@ -14,6 +14,7 @@ from scipy import special
 
 from accountants import validation
 from accountants.copies import CopyLaw
+from accountants.mixtures import log_expm1
 from accountants.rounding import below
 from accountants.tcdp.amplification import OutsideRegionError
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
@@ -46,10 +47,10 @@ def log_moments(law: CopyLaw, base: TruncatedCdp, largest: int) -> Array:
     j = np.arange(2, largest + 1, dtype=np.float64)[:, None]
     k = np.arange(1, law.largest + 1, dtype=np.float64)
     rho = base.rho * k * k
-    at_two = _log_expm1(2 * rho)  # order 2 costs 2 rho, moment exp((2-1) 2 rho)
+    at_two = log_expm1(2 * rho)  # order 2 costs 2 rho, moment exp((2-1) 2 rho)
     exponent = j * (j - 1) * rho * (1 + 1e-15)
     with np.errstate(over="ignore"):
-        both = np.logaddexp(at_two, _log_expm1(exponent)) + j * math.log(2)
+        both = np.logaddexp(at_two, log_expm1(exponent)) + j * math.log(2)
     bound = np.minimum(exponent + math.log(2), both)
     bound[0] = np.minimum(at_two + math.log(4), 2 * rho + math.log(2))
     bound = np.where(k * j <= base.omega, bound, np.inf)
@@ -211,8 +212,3 @@ def _log_binomial(a: Array, j: Array) -> Array:
     """log|C(a, j)|; -inf where it is 0."""
     value: Array = special.gammaln(a + 1) - special.gammaln(j + 1) - special.gammaln(a - j + 1)
     return value
-
-
-def _log_expm1(x: Array) -> Array:
-    far = x + np.log1p(-np.exp(-np.maximum(x, 1.0)))
-    return np.where(x > 1, far, np.log(np.expm1(np.minimum(x, 1.0))))
