@@ -1,0 +1,254 @@
+"""What `pytest --accountant` runs: one item for each accountant, law and relation."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import shlex
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from accountants.laws import catalogue
+from accountants.laws.candidate import Candidate
+from accountants.laws.check import check_accountant
+from accountants.laws.pytest_plugin import MARKER
+from accountants.laws.report import Finding, LawReport, Verdict
+from accountants.laws.wanted import (
+    Wanted,
+    importable_from,
+    read_wanted,
+    relation_word,
+    whole_number,
+)
+from accountants.relations import NeighboringRelation
+
+#: Names of `user_properties`: they reach JUnit files, and come back from processes of pytest-xdist.
+SUSPECT = "accountant_law_suspect"
+LOOSE = "accountant_law_loose"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """The options, read.
+
+    Attributes
+    ----------
+    wanted : tuple of Wanted
+        One for each `--accountant`.
+    size : dict
+        ``seed`` and ``max_examples``, where they were given.
+    """
+
+    wanted: tuple[Wanted, ...]
+    size: dict[str, int]
+
+    def command(self, name: str, law: str, relation: NeighboringRelation) -> str:
+        """What repeats one item."""
+        words = ["pytest", "--accountant", name, "--accountant-laws", law]
+        words += ["--accountant-relation", relation_word(relation)]
+        for key, value in self.size.items():
+            words += [f"--accountant-{key.replace('_', '-')}", str(value)]
+        return shlex.join(words)
+
+
+def read_settings(config: pytest.Config) -> Settings:
+    """The options of a run; ``ValueError`` in one line where they cannot be met."""
+    size = {}
+    for name, least in (("seed", 0), ("max_examples", 1)):
+        value = whole_number(
+            f"--accountant-{name.replace('_', '-')}", config.getoption(f"accountant_{name}"), least
+        )
+        if value is not None:
+            size[name] = value
+    # As `python -m pytest` finds modules. It stays for the run: they may import more of their own.
+    places = ExitStack()
+    places.enter_context(importable_from(config.invocation_params.dir, config.rootpath))
+    config.add_cleanup(places.close)
+    wanted = [
+        read_wanted(
+            name,
+            laws=config.getoption("accountant_laws"),
+            relation=config.getoption("accountant_relation"),
+        )
+        for name in dict.fromkeys(config.getoption("accountant"))
+    ]
+    return Settings(tuple(wanted), size)
+
+
+class LawViolated(AssertionError):
+    """A law is broken; the message is the whole report of it."""
+
+
+class LawItem(pytest.Item):
+    """One law for one accountant under one relation."""
+
+    def __init__(
+        self, *, settings: Settings, wanted: Wanted, law: str, relation: NeighboringRelation,
+        place: tuple[str | None, int], **options: Any,
+    ) -> None:  # fmt: skip
+        super().__init__(**options)
+        self.settings, self.wanted = settings, wanted
+        self.law, self.relation = law, relation
+        self.place = place
+        self.add_marker(MARKER)
+
+    def runtest(self) -> None:
+        """Search for an example that breaks the law."""
+        with warnings.catch_warnings():
+            # A project that makes warnings errors must not turn an answer into a refusal.
+            warnings.simplefilter("ignore")
+            report = check_accountant(
+                self.wanted.candidate,
+                laws=(self.law,),
+                relation=self.relation,
+                **self.settings.size,
+            )
+        self.user_properties += [(SUSPECT, finding.describe()) for finding in report.suspects]
+        self.user_properties += [(LOOSE, finding.describe()) for finding in report.looseness]
+        if not report.ok:
+            raise LawViolated(self._told(report))
+        silent = (Verdict.NOT_APPLICABLE, Verdict.REFUSED)
+        for result in report.results:
+            if result.verdict in silent:
+                reason = f"{self.law} {result.title}, {relation_word(self.relation)}: "
+                reason += str(result.verdict) + (f" ({result.note})" if result.note else "")
+                raise pytest.skip.Exception(reason, _use_item_location=True)
+
+    def _told(self, report: LawReport) -> str:
+        shown = [_shown(finding) for finding in report.violations]
+        statement = catalogue.laws()[self.law].statement
+        command = self.settings.command(self.wanted.candidate.name, self.law, self.relation)
+        return "\n\n".join([f"{self.law}: {statement}", *shown, f"again: {command}"])
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        """The report alone: a traceback would lead through the search."""
+        if isinstance(excinfo.value, LawViolated):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """Where the accountant is written, and the headline of a failure."""
+        path, line = self.place
+        return path or self.path, line, f"{self.wanted.candidate.name} {self.name}"
+
+
+def _shown(finding: Finding) -> str:
+    case = finding.case
+    lines = [
+        finding.describe(),
+        "  in Python:",
+        "    import dp_accounting as dp",
+        f"    event = {case.to_json()['code']}",
+        f"    relation = dp.NeighboringRelation.{case.relation.name}",
+    ]
+    for name in ("count", "delta", "epsilon"):
+        value = getattr(case, name)
+        if value is not None and (name, value) != ("count", 1):
+            lines.append(f"    {name} = {_literal(value)}")
+    return "\n".join(lines)
+
+
+def _literal(value: float) -> str:
+    text = repr(value)
+    return f'float("{text}")' if text in ("nan", "inf", "-inf") else text
+
+
+def _source(candidate: Candidate) -> tuple[str | None, int]:
+    """File and line (from 0) of the accountant's class, where it has one."""
+    try:
+        kind = type(candidate.make(candidate.relations[0]))
+        return inspect.getsourcefile(kind), inspect.getsourcelines(kind)[1] - 1
+    except Exception:  # only where it stands is lost
+        return None, 0
+
+
+class AccountantNode(pytest.Collector):
+    """One accountant in the tree of items."""
+
+    def __init__(self, *, settings: Settings, wanted: Wanted, **options: Any) -> None:
+        super().__init__(**options)
+        self.settings, self.wanted = settings, wanted
+
+    def collect(self) -> Iterator[pytest.Item]:
+        """Its items, relation by relation."""
+        place = _source(self.wanted.candidate)
+        for relation in self.wanted.relations:
+            for law in self.wanted.laws:
+                title = catalogue.laws()[law].title.lower().replace(" ", "-")
+                yield LawItem.from_parent(
+                    self,
+                    name=f"{law}-{title}[{relation_word(relation)}]",
+                    settings=self.settings,
+                    wanted=self.wanted,
+                    law=law,
+                    relation=relation,
+                    place=place,
+                )
+
+
+class Laws:
+    """The plugin of a run with `--accountant`."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.told: dict[str, list[tuple[str, str]]] = {SUSPECT: [], LOOSE: []}
+
+    def pytest_report_header(self) -> list[str]:
+        """Which accountants at which versions."""
+        lines = []
+        for wanted in self.settings.wanted:
+            version = f" {wanted.candidate.version}" if wanted.candidate.version else ""
+            lines.append(f"accountant: {wanted.candidate.name}{version}")
+        return lines
+
+    # First of all, so that -k, -m and --deselect choose among the laws too.
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collection_modifyitems(
+        self, session: pytest.Session, items: list[pytest.Item]
+    ) -> None:
+        """Put the laws after the tests that pytest found in files, if any."""
+        for wanted in self.settings.wanted:
+            name = wanted.candidate.name
+            node = AccountantNode.from_parent(
+                session, name=name, nodeid=name, settings=self.settings, wanted=wanted
+            )
+            # Through the hooks, so that the terminal counts them.
+            node.ihook.pytest_collectstart(collector=node)
+            report = node.ihook.pytest_make_collect_report(collector=node)
+            node.ihook.pytest_collectreport(report=report)
+            items += report.result
+
+    def pytest_report_teststatus(
+        self, report: pytest.CollectReport | pytest.TestReport
+    ) -> tuple[str, str, tuple[str, dict[str, bool]]] | None:
+        """Suspects are counted apart, neither as passed nor as failed."""
+        if report.when == "call" and report.passed and _properties(report, SUSPECT):
+            return "suspect", "?", ("SUSPECT", {"yellow": True})
+        return None
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what is worth a line at the end."""
+        if report.when == "call":
+            for name, kept in self.told.items():
+                kept += [(report.nodeid, text) for text in _properties(report, name)]
+
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """What is no failure and yet worth a look."""
+        for name, heading in (
+            (SUSPECT, "suspect: seems to break a law, nothing independent confirms it"),
+            (LOOSE, "loose: correct, and larger than it could be"),
+        ):
+            if self.told[name]:
+                terminalreporter.section(heading)
+                for nodeid, text in self.told[name]:
+                    terminalreporter.line(nodeid)
+                    terminalreporter.line("  " + text.replace("\n", "\n  "))
+
+
+def _properties(report: Any, name: str) -> list[str]:
+    return [str(value) for key, value in getattr(report, "user_properties", ()) if key == name]
