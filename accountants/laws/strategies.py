@@ -46,6 +46,8 @@ _FIRST = (5, 2, 1, 3, 4, 6, 7, 8, 9)
 _SECOND = (5, 1, 2, 3, 4, 6, 7, 8, 9)
 _LARGEST_SIZE = 10**9
 
+_HOW = ("once", "repeated", "repeated", "corner", "corner", "corner")
+
 
 @st.composite
 def _rounds(draw: st.DrawFn, low: float, high: float, first: int, with_zero: bool) -> float:
@@ -219,7 +221,7 @@ def events(
 @st.composite
 def _events(draw: st.DrawFn, chosen: tuple[str, ...], most_steps: int) -> dp_accounting.DpEvent:
     family = draw(st.sampled_from(chosen))
-    form = draw(st.sampled_from(("once", "repeated", "repeated", "corner")))
+    form = draw(st.sampled_from(_HOW))
     parts = tuple(f for f in chosen if f != "composition") or LEAVES
     if form == "corner":
         found = draw(st.sampled_from(_corners(family, parts, most_steps)))
