@@ -15,7 +15,7 @@ import pytest
 
 from accountants.laws import catalogue
 from accountants.laws.candidate import Candidate
-from accountants.laws.check import check_accountant
+from accountants.laws.check import DEFAULT_EXAMPLES, check_accountant
 from accountants.laws.pytest_plugin import MARKER
 from accountants.laws.report import Finding, LawReport, Verdict
 from accountants.laws.wanted import (
@@ -40,31 +40,27 @@ class Settings:
     ----------
     wanted : tuple of Wanted
         One for each `--accountant`.
-    size : dict
-        ``seed`` and ``max_examples``, where they were given.
+    seed, max_examples : int
+        As for `check_accountant`.
     """
 
     wanted: tuple[Wanted, ...]
-    size: dict[str, int]
+    seed: int
+    max_examples: int
 
     def command(self, name: str, law: str, relation: NeighboringRelation) -> str:
         """What repeats one item."""
         words = ["pytest", "--accountant", name, "--accountant-laws", law]
         words += ["--accountant-relation", relation_word(relation)]
-        for key, value in self.size.items():
-            words += [f"--accountant-{key.replace('_', '-')}", str(value)]
+        words += ["--accountant-seed", str(self.seed)]
+        words += ["--accountant-max-examples", str(self.max_examples)]
         return shlex.join(words)
 
 
 def read_settings(config: pytest.Config) -> Settings:
     """The options of a run; ``ValueError`` in one line where they cannot be met."""
-    size = {}
-    for name, least in (("seed", 0), ("max_examples", 1)):
-        value = whole_number(
-            f"--accountant-{name.replace('_', '-')}", config.getoption(f"accountant_{name}"), least
-        )
-        if value is not None:
-            size[name] = value
+    seed = whole_number("--accountant-seed", config.getoption("accountant_seed"))
+    size = whole_number("--accountant-max-examples", config.getoption("accountant_max_examples"))
     # As `python -m pytest` finds modules. It stays for the run: they may import more of their own.
     places = ExitStack()
     places.enter_context(importable_from(config.invocation_params.dir, config.rootpath))
@@ -77,7 +73,7 @@ def read_settings(config: pytest.Config) -> Settings:
         )
         for name in dict.fromkeys(config.getoption("accountant"))
     ]
-    return Settings(tuple(wanted), size)
+    return Settings(tuple(wanted), seed or 0, DEFAULT_EXAMPLES if size is None else size)
 
 
 class LawViolated(AssertionError):
@@ -106,7 +102,8 @@ class LawItem(pytest.Item):
                 self.wanted.candidate,
                 laws=(self.law,),
                 relation=self.relation,
-                **self.settings.size,
+                seed=self.settings.seed,
+                max_examples=self.settings.max_examples,
             )
         self.user_properties += [(SUSPECT, finding.describe()) for finding in report.suspects]
         self.user_properties += [(LOOSE, finding.describe()) for finding in report.looseness]

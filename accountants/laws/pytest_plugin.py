@@ -48,7 +48,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--accountant-max-examples",
         metavar="COUNT",
-        help="examples for each property of a law. Default: that of check_accountant",
+        help="random examples for each law, beside its corner cases. Default: 25",
     )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 
+from accountants import validation
 from accountants.laws import adapters, catalogue
 from accountants.laws.candidate import RELATIONS, Candidate
 from accountants.relations import NeighboringRelation
@@ -67,26 +68,19 @@ def read_wanted(accountant: str, *, laws: str | None, relation: str | None) -> W
 
 
 def law_ids(text: str | None) -> tuple[str, ...]:
-    """The ids in ``"L1,L4"``, each once and in the order of the catalogue."""
-    known = tuple(catalogue.laws())
-    if text is None or text.strip().lower() == "all":
-        return known
-    asked = {word.strip().upper() for word in text.split(",")}
-    if not asked <= set(known):
-        raise ValueError(
-            f"laws={text!r}: must be all, or some of {', '.join(known)} separated by commas"
-        )
-    return tuple(law for law in known if law in asked)
+    """The ids in ``"L1,L4"``, each once and in the order of the catalogue; None is all of them."""
+    words = "all" if text is None else text.strip()
+    asked = "all" if words.lower() == "all" else [word.strip().upper() for word in words.split(",")]
+    return tuple(law.id for law in catalogue.chosen(asked))
 
 
-def whole_number(name: str, text: str | None, least: int) -> int | None:
-    """The number that an option gives as text, at least ``least``; None for None."""
+def whole_number(name: str, text: str | None) -> int | None:
+    """The whole number >= 0 that an option gives as text; None for None."""
     if text is None:
         return None
     with suppress(ValueError):
-        if int(text) >= least:
-            return int(text)
-    raise ValueError(f"{name}={text!r}: must be a whole number >= {least}")
+        return validation.whole(int(text), name)
+    raise ValueError(f"{name}={text!r}: must be a whole number >= 0")
 
 
 def need_enclosures() -> None:

@@ -31,6 +31,7 @@ UNITS: dict[str, str] = {
     "epochs": "passes",
     "epsilon": "nats",
     "learning_rate": "1",
+    "max_examples": "random examples for each law",
     "noise_multiplier": "clip norms (noise standard deviation on the summed gradient)",
     "remaining": "nats",
     "preconditioned_clip_norm": "preconditioned gradient norm",
@@ -108,7 +109,8 @@ def envelope(
     result
         Anything `jsonable` takes. Every ε in it is a bracket `{lower, upper}`.
     status
-        "ok", or "interrupted" when partial results are shown.
+        "ok", "interrupted" when partial results are shown, or "violated" when a check found
+        something.
     """
     return {
         "schema": f"dp2theory/{command}/{SCHEMA_VERSION}",

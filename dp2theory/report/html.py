@@ -27,8 +27,8 @@ h1.scene{font-size:1.4rem;margin:48px 0 14px}
 .sub{color:var(--muted);margin:0 0 20px}
 .verdict{border-radius:10px;padding:16px 20px;margin:0 0 20px;border-left:6px solid}
 .verdict strong{display:block;font-size:1.25rem}
-.dp2{background:#e4f3ec;border-color:#009E73}.marginal{background:#fdf4dd;border-color:#E69F00}
-.dp-sgd{background:#fbe9e4;border-color:#D55E00}.none{background:#e9edf1;border-color:#5f6b76}
+.dp2,.kept{background:#e4f3ec;border-color:#009E73}.marginal{background:#fdf4dd;border-color:#E69F00}
+.dp-sgd,.broken{background:#fbe9e4;border-color:#D55E00}.none{background:#e9edf1;border-color:#5f6b76}
 .cards{display:grid;grid-template-columns:repeat(auto-fit,minmax(190px,1fr));gap:12px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
 .card b{display:block;font-size:1.3rem;font-variant-numeric:tabular-nums}
@@ -44,6 +44,9 @@ th,td{padding:7px 16px;text-align:right;border-top:1px solid var(--line)}
 thead th{border-top:0;color:var(--muted);font-weight:600}
 th:first-child{text-align:left}tbody th{font-weight:500}
 .inputs td{text-align:left}.inputs th{text-align:left}
+.finding{background:var(--card);border:1px solid var(--line);border-radius:10px;
+ padding:10px 16px;margin:10px 0}
+.finding p{margin:4px 0}.finding code{overflow-wrap:anywhere}
 ul{padding-left:1.2em}li{margin:4px 0}
 footer{color:var(--muted);font-size:.86rem;margin-top:40px;border-top:1px solid var(--line);
  padding-top:12px}
@@ -82,7 +85,7 @@ def plan_sections(document: Mapping[str, Any], *, salt: str = "plan") -> list[st
     parts = [_verdict(plan), _plan_cards(plan, inputs)]
     if plan["snr"]["blocks"]:
         with plots.styled():
-            figure, (left, right) = plots.new_figure(2)
+            drawn, (left, right) = plots.new_figure(2)
             plots.draw_snr(left, plan)
             plots.draw_pilot_loss(right, plan)
         caption = (
@@ -91,9 +94,9 @@ def plan_sections(document: Mapping[str, Any], *, salt: str = "plan") -> list[st
             "at or below zero. Right: mean train loss along the pilot, computed on the records "
             "without noise and therefore not covered by ε."
         )
-        parts.append(_figure(figure, "signal to noise, and pilot loss", salt, caption))
+        parts.append(figure(drawn, "signal to noise, and pilot loss", salt, caption))
     parts.append("<h2>Inputs</h2>")
-    parts.append(_inputs_table(inputs))
+    parts.append(inputs_table(inputs))
     if plan["snr"]["blocks"]:
         parts.append("<h2>Signal to noise by block length</h2>")
         parts.append(tables.html_table(tables.SNR_HEADER, tables.snr_rows(plan)))
@@ -115,16 +118,16 @@ def runs_sections(document: Mapping[str, Any], *, salt: str = "runs") -> list[st
     arms = [arm for arm in (result["method"], result["compare"]) if arm is not None]
     parts = [_run_cards(result)]
     if any(arm["mean_curve"]["losses"] for arm in arms):
-        figure = plots.runs_figure(arms)
+        drawn = plots.runs_figure(arms)
         caption = (
             "Left: mean train loss; faint lines are single seeds. Right: final losses, grey "
             "lines join the same seed, bars are means. Losses are computed on the records "
             "without noise and are not covered by ε."
         )
-        parts.append(_figure(figure, "loss curves and final losses", salt, caption))
+        parts.append(figure(drawn, "loss curves and final losses", salt, caption))
     parts.append(tables.html_table(tables.RUN_HEADER, tables.run_rows(arms, plots.METHOD_NAMES)))
     parts.append("<h2>Inputs</h2>")
-    parts.append(_inputs_table(inputs))
+    parts.append(inputs_table(inputs))
     parts.append(_notes("What the figures cover", result.get("notes", ())))
     return parts
 
@@ -186,18 +189,19 @@ def _verdict(plan: Mapping[str, Any]) -> str:
     )
 
 
-def _cards(entries: Sequence[tuple[str, str]]) -> str:
-    cards = "".join(
+def cards(entries: Sequence[tuple[str, str]]) -> str:
+    """Boxes that each show a value over its label."""
+    boxes = "".join(
         f"<div class='card'><b>{html.escape(value)}</b><span>{html.escape(label)}</span></div>"
         for value, label in entries
     )
-    return f"<div class='cards'>{cards}</div><p></p>"
+    return f"<div class='cards'>{boxes}</div><p></p>"
 
 
 def _plan_cards(plan: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> str:
     delay, epsilon, pilot = plan["delay"], plan["epsilon"], plan["pilot"]
     recommended = "none" if delay["recommended"] is None else str(delay["recommended"])
-    return _cards(
+    return cards(
         [
             (tables.number(plan["noise_multiplier"], 6), "noise multiplier σ [clip norms]"),
             (
@@ -241,15 +245,17 @@ def _run_cards(result: Mapping[str, Any]) -> str:
                 f"{paired['confidence']:.0%} interval of the ratio of means",
             )
         )
-    return _cards(entries)
+    return cards(entries)
 
 
-def _figure(figure: Any, label: str, salt: str, caption: str) -> str:
-    drawing = plots.to_svg(figure, label=label, salt=salt)
+def figure(drawn: Any, label: str, salt: str, caption: str) -> str:
+    """A matplotlib figure inline, with its caption; ``salt`` differs for each on one page."""
+    drawing = plots.to_svg(drawn, label=label, salt=salt)
     return f"<figure>{drawing}<figcaption>{html.escape(caption)}</figcaption></figure>"
 
 
-def _inputs_table(inputs: Mapping[str, Mapping[str, Any]]) -> str:
+def inputs_table(inputs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The ``inputs`` of the JSON output as a table."""
     table = tables.html_table(("input", "value", "unit", "origin"), tables.input_rows(inputs))
     return f"<div class='inputs'>{table}</div>"
 

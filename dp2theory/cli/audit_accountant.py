@@ -1,0 +1,175 @@
+"""`dp2theory audit-accountant`: the laws of privacy accountants against any of them."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from dp2theory.cli import _options
+from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._inputs import option
+from dp2theory.cli._output import Input, describe_inputs, emit, envelope
+from dp2theory.cli._outputs import check_outputs
+from dp2theory.cli._progress import progress
+
+if TYPE_CHECKING:
+    from accountants.laws.report import LawReport
+    from accountants.laws.wanted import Wanted
+
+COMMAND = "audit-accountant"
+EXAMPLES = 25  # that of check_accountant, which --help must not import
+
+
+def audit_accountant(
+    accountant: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="NAME|MODULE:CLASS",
+            help="A known accountant (--list), or a class or function in a module that can be"
+            " imported from here.",
+            show_default=False,
+        ),
+    ] = None,
+    laws: Annotated[
+        str | None,
+        typer.Option(help="Only these, as in L1,L4. [default: all]", show_default=False),
+    ] = None,
+    relation: Annotated[
+        str | None,
+        typer.Option(
+            help="add-or-remove-one, replace-one or replace-special."
+            " [default: each that the accountant states answers for]",
+            show_default=False,
+        ),
+    ] = None,
+    seed: Annotated[
+        int, typer.Option(help="Seed of the search; the same seed repeats the run.")
+    ] = 0,
+    max_examples: Annotated[
+        int, typer.Option(help="Random examples for each law, beside its corner cases.")
+    ] = EXAMPLES,
+    report: Annotated[
+        Path | None,
+        typer.Option(help="Write a page (.html) with pictures.", show_default=False),
+    ] = None,
+    listing: Annotated[
+        bool, typer.Option("--list", help="The accountants known by name, and the laws.")
+    ] = False,
+    json: _options.AsJson = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", help="Only the number of confirmed violations.")
+    ] = False,
+) -> None:
+    """What a privacy accountant gets wrong: laws that every accountant obeys, tested on examples.
+
+    A violation counts when an enclosure in ball arithmetic, or the definition itself, confirms it;
+    then the exit code is 3. What is not confirmed is called suspect and changes nothing.
+    """
+    if listing:
+        _list(
+            {"accountant": accountant, "laws": laws, "relation": relation, "report": report}, json
+        )
+        return
+    if accountant is None:
+        raise ValueError(
+            "an accountant is wanted: MODULE:CLASS, or a known name (--list shows them)"
+        )
+    for name, number in (("seed", seed), ("max_examples", max_examples)):
+        if number < 0:
+            raise ValueError(f"{option(name)} {number}: must be a whole number >= 0")
+    check_outputs({"report": report})
+    from accountants.laws.wanted import importable_from, read_wanted, relation_word
+
+    # As `python -m` finds modules. The accountant may import more of its own while it runs.
+    with importable_from(Path.cwd()):
+        wanted = read_wanted(accountant, laws=laws, relation=relation)
+        found = _run(wanted, relation, seed, max_examples, quiet=quiet)
+    relations = ",".join(map(relation_word, wanted.relations))
+    inputs: dict[str, Any] = {
+        "accountant": Input(accountant, unit="name"),
+        "laws": Input(",".join(wanted.laws), default=laws is None),
+        "relation": Input(relations, default=relation is None),
+        "seed": Input(found.seed, default=seed == 0),
+        "max_examples": Input(found.max_examples, default=max_examples == EXAMPLES),
+    }
+    result = found.to_json()
+    status = "ok" if found.ok else "violated"
+    if report is not None:
+        from dp2theory.report.audit import write_audit_report
+
+        write_audit_report(report, envelope(COMMAND, inputs, result, status=status))
+
+    def human() -> None:
+        from dp2theory.cli._audit_text import audit_text
+
+        if quiet:
+            print(len(found.violations))
+            return
+        print(audit_text(result))
+        if report is not None:
+            print(f"\nwritten: {report}")
+        print(f"\ninputs:\n{describe_inputs(inputs)}")
+
+    emit(COMMAND, inputs, result, json=json, human=human, status=status)
+    if not found.ok:
+        from dp2theory.report.audit_tables import summary
+
+        fail(f"{accountant}: {summary(result)}", ExitCode.VIOLATION)
+
+
+def _run(
+    wanted: "Wanted", relation: str | None, seed: int, max_examples: int, *, quiet: bool
+) -> "LawReport":
+    from accountants.laws.check import check_accountant
+
+    questions = len(wanted.laws) * len(wanted.relations)
+    begun = False
+    with progress(f"auditing {wanted.candidate.name}", questions, quiet=quiet) as advance:
+
+        def tell(law: str) -> None:  # before each law, so the one before it is done
+            nonlocal begun
+            advance(int(begun), note=law)
+            begun = True
+
+        return check_accountant(
+            wanted.candidate,
+            laws=wanted.laws,
+            relation=None if relation is None else wanted.relations[0],
+            seed=seed,
+            max_examples=max_examples,
+            progress=tell,
+        )
+
+
+def _list(given: dict[str, Any], json: bool) -> None:
+    for name, value in given.items():
+        if value is not None:
+            what = value if name == "accountant" else option(name)
+            raise ValueError(f"{what}: has no meaning with --list; leave it out")
+    from accountants.laws import adapters, catalogue
+
+    installed = adapters.installed()
+    known = []
+    for name in adapters.names():
+        there = name in installed
+        candidate = adapters.load(name) if there else None
+        known.append(
+            {
+                "name": name,
+                "package": candidate.package if candidate else None,
+                "version": candidate.version if candidate else None,
+                "installed": there,
+            }
+        )
+    texts = ("id", "title", "statement", "needs", "tolerance", "reason", "source")
+    result = {
+        "accountants": known,
+        "laws": [{key: getattr(law, key) for key in texts} for law in catalogue.laws().values()],
+    }
+
+    def human() -> None:
+        from dp2theory.cli._audit_text import list_text
+
+        print(list_text(result))
+
+    emit(COMMAND, {}, result, json=json, human=human)
