@@ -8,7 +8,11 @@ EXTRAS := dev,data,certify
 # without CUDA is smaller: TORCH="torch --index-url …".
 INTEGRATIONS := .venv-integrations
 TORCH ?= torch==2.13.0
+# The packages of `make peers`, in an environment of their own too, at the versions of a lock.
+PEERS := .venv-peers
+PEERS_LOCK := tests/peers/requirements.txt
 FIRST :=
+LOCK :=
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 MAKING := $(VENV).making
@@ -21,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint bench slow integrations run-integrations format clean
+.PHONY: help demo test lint bench slow integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -31,13 +35,14 @@ help:
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
 	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
+	@echo "make peers   the laws against accountants of other packages; page in docs/peers"
 	@echo "make format  rewrite the sources in the project's layout"
 	@echo "make clean   remove the environment and what the tools left"
 
 # MAKING stands beside an environment that is being made. Found at the start, it says that an earlier
 # attempt was cut off: what that left is thrown away. An environment without it (yours, perhaps) is
 # kept and brought up to date, as it is when pyproject.toml is newer than the stamp READY.
-$(READY): pyproject.toml
+$(READY): pyproject.toml $(LOCK)
 	@set -eu; \
 	if [ -e "$(MAKING)" ] || ! "$(BIN)/python" -c "$(NEW_ENOUGH)" 2>/dev/null; then \
 	  python=""; \
@@ -52,6 +57,7 @@ $(READY): pyproject.toml
 	  "$$python" -m venv "$(VENV)"; \
 	fi
 	$(if $(FIRST),$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check $(FIRST))
+	$(if $(LOCK),$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --requirement $(LOCK))
 	$(BIN)/python -m pip install --quiet --quiet --disable-pip-version-check --editable ".[$(EXTRAS)]"
 	@rm -f "$(MAKING)"
 	@touch $@
@@ -77,6 +83,14 @@ integrations:
 run-integrations: $(READY)
 	$(BIN)/python -m tests.integrations
 
+# torch comes first: a build without CUDA satisfies the lock as well.
+peers:
+	$(MAKE) VENV=$(PEERS) EXTRAS=dev,certify FIRST="$(TORCH)" LOCK=$(PEERS_LOCK) run-peers
+
+run-peers: $(READY)
+	$(BIN)/python -m pytest -m peers tests/peers
+	$(BIN)/python -m tests.peers
+
 # `python -m benchmarks` exits 3 when a bar is missed. make prints that 3 ("Error 3") but, as for
 # every failed recipe, itself exits 2: call the module where the code is wanted.
 bench: $(READY)
@@ -87,5 +101,5 @@ format: $(READY)
 	$(BIN)/ruff format .
 
 clean:
-	rm -rf $(VENV) $(MAKING) $(INTEGRATIONS) $(INTEGRATIONS).making build dist demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(MAKING) $(INTEGRATIONS) $(INTEGRATIONS).making $(PEERS) $(PEERS).making build dist demo .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
