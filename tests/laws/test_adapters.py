@@ -259,3 +259,9 @@ def test_renyi_accountants_take_orders_and_show_their_curve(name):
         for orders in ([2.0], [2.0, 4.0])
     )
     assert at_both < at_two
+
+
+def test_the_template_in_the_documentation_is_the_adapter():
+    page = (ROOT / "docs" / "how-to" / "add-an-adapter.md").read_text()
+    adapter = (ROOT / "accountants" / "laws" / "adapters" / "riskcal.py").read_text()
+    assert f"```python\n{adapter}```\n" in page
