@@ -88,7 +88,7 @@ peers:
 	$(MAKE) VENV=$(PEERS) EXTRAS=dev,certify FIRST="$(TORCH)" LOCK=$(PEERS_LOCK) run-peers
 
 run-peers: $(READY)
-	$(BIN)/python -m pytest -m peers tests/peers
+	$(BIN)/python -m pytest -m "peers and not slow" tests/peers
 	$(BIN)/python -m tests.peers
 
 # `python -m benchmarks` exits 3 when a bar is missed. make prints that 3 ("Error 3") but, as for

@@ -139,6 +139,24 @@ def test_integrations_take_another_torch(workshop):
     assert torch.endswith(" torch==2.12 --index-url file:///wheels")
 
 
+def test_peers_have_an_environment_at_locked_versions(workshop):
+    lock = workshop.folder / "tests" / "peers" / "requirements.txt"
+    lock.parent.mkdir(parents=True)
+    lock.touch()
+    code, asked = workshop.make("peers")
+    assert code == 0
+    assert asked[0] == "-m venv .venv-peers"
+    torch, locked, rest = (line for line in asked if "-m pip" in line)
+    assert torch.endswith(" torch==2.13.0")
+    assert locked.endswith(" --requirement tests/peers/requirements.txt")
+    assert rest.endswith("--editable .[dev,certify]")
+    assert asked[-2:] == ["-m pytest -m peers and not slow tests/peers", "-m tests.peers"]
+    assert workshop.make("peers")[1] == asked[-2:]
+    stamp = (workshop.folder / ".venv-peers" / ".ready").stat().st_mtime
+    os.utime(lock, (stamp + 5, stamp + 5))
+    assert len(kinds(workshop.make("peers")[1])) == 3
+
+
 def test_old_interpreter_is_refused_with_advice(workshop):
     code, asked = workshop.make("demo", fail="-c")
     assert (code, asked) == (2, [])
