@@ -1,0 +1,141 @@
+"""Where to cut the outputs of one release, and how to tilt: choices, all in doubles.
+
+No claim rests on this module: bad choices make an enclosure wide, not wrong.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from accountants.laws.ball_masses import Masses, OutOfReach
+from accountants.laws.ball_pairs import TablePair
+
+Array = NDArray[np.float64]
+
+MOST_CUTS = 600_000
+_GRID = 6000
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """The loss of one release as weighted points: losses, and logarithms of P-masses."""
+
+    losses: Array
+    logs: Array
+
+    def cumulant(self, tilt: float) -> float:
+        """log E exp(tilt * loss)."""
+        terms = self.logs + tilt * self.losses
+        top = float(terms.max())
+        return top + math.log(float(np.exp(terms - top).sum()))
+
+    def moments(self, tilt: float) -> tuple[float, float]:
+        """Mean and standard deviation of the loss under the tilted law."""
+        terms = self.logs + tilt * self.losses
+        weights = np.exp(terms - terms.max())
+        weights /= weights.sum()
+        mean = float(weights @ self.losses)
+        return mean, math.sqrt(max(float(weights @ (self.losses - mean) ** 2), 0.0))
+
+
+def grid(masses: Masses, reach: float, normal: bool) -> Array:
+    """Points over all outputs that have a P-density above exp(-reach^2/2)."""
+    centers = masses.centers
+    if not normal:
+        return np.linspace(centers.min(), centers.max(), _GRID)
+    first = masses.first_centers
+    low, high = float(first.min()) - reach, float(first.max()) + reach
+    widest = float(centers.max() - centers.min())
+    points = int(min(400_000, max(_GRID, (high - low) * max(widest, 1.0) * 12)))
+    return np.linspace(low, high, points)
+
+
+def sketch(masses: Masses, x: Array, normal: bool) -> Sketch:
+    """The law of the loss, from the densities on a grid."""
+    first, second = masses.log_densities(x)
+    logs = first + math.log(x[1] - x[0]) - (0.5 * math.log(2 * math.pi) if normal else math.log(2))
+    losses = first - second
+    if not normal:  # two atoms: outputs beyond all means, where the loss is constant
+        ends = np.array([first[0], first[-1]]) - math.log(2)
+        losses = np.concatenate([losses[:1], losses, losses[-1:]])
+        logs = np.concatenate([ends[:1], logs, ends[1:]])
+    return Sketch(losses, logs)
+
+
+def table_sketch(pair: TablePair) -> Sketch:
+    """The same for a table."""
+    rows = [
+        (math.log(p) - math.log(q), math.log(p))
+        for p, q in zip(pair.first, pair.second, strict=True)
+        if p > 0 and q > 0
+    ]
+    return Sketch(np.array([r[0] for r in rows]), np.array([r[1] for r in rows]))
+
+
+def best_tilt(sketches: Sequence[tuple[Sketch, int]], epsilon: float) -> tuple[float, float]:
+    """The tilt that minimises the Chernoff bound on δ, and the logarithm of that bound."""
+
+    def value(log_tilt: float) -> float:
+        tilt = math.exp(log_tilt)
+        total = sum(n * s.cumulant(tilt) for s, n in sketches)
+        return total - tilt * epsilon - math.log(tilt * (1 + tilt))
+
+    points = np.linspace(math.log(1e-3), math.log(1e7), 47)
+    values: list[float] = []
+    for point in points:
+        values.append(value(float(point)))
+        if len(values) > 3 and values[-1] > min(values) + 30:
+            break
+    i = int(np.argmin(values))
+    low, high = float(points[max(i - 1, 0)]), float(points[min(i + 1, len(values) - 1)])
+    for _ in range(18):
+        a, b = low + 0.382 * (high - low), low + 0.618 * (high - low)
+        if value(a) < value(b):
+            high = b
+        else:
+            low = a
+    tilt = math.exp((low + high) / 2)
+    exponent = value(math.log(tilt)) + math.log(tilt) - tilt * math.log1p(1 / tilt)
+    return tilt, exponent
+
+
+def cuts(masses: Masses, x: Array, spacing: float) -> Array:
+    """Outputs where the loss is a multiple of ``spacing``, in increasing order."""
+    losses = masses.log_ratio(x)
+    units = losses / spacing
+    if not np.isfinite(units).all():
+        raise OutOfReach("losses beyond the range of floats")
+    if float(np.abs(np.diff(units)).sum()) > MOST_CUTS:
+        raise OutOfReach(f"more than {MOST_CUTS} cuts of one release")
+    found: list[Array] = []
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(units)))) + 1
+    for piece in np.split(np.arange(x.size), turns):
+        first, last = int(piece[0]), min(int(piece[-1]) + 1, x.size - 1)
+        u, at = units[first : last + 1], x[first : last + 1]
+        if u[0] > u[-1]:
+            u, at = u[::-1], at[::-1]
+        u = np.maximum.accumulate(u)
+        targets = np.arange(math.ceil(u[0]), math.floor(u[-1]) + 1)
+        if targets.size:
+            found.append(_polished(masses, np.interp(targets, u, at), targets * spacing, at))
+    if not found:
+        return np.array([x[x.size // 2]])
+    return np.unique(np.concatenate(found))
+
+
+def _polished(masses: Masses, x: Array, targets: Array, within: Array) -> Array:
+    """Newton steps with a numerical slope, kept inside the piece."""
+    low, high = float(within.min()), float(within.max())
+    width = max((high - low) * 1e-7, 1e-9)
+    for _ in range(3):
+        slope = (masses.log_ratio(x + width) - masses.log_ratio(x - width)) / (2 * width)
+        gap = targets - masses.log_ratio(x)
+        with np.errstate(all="ignore"):
+            move = np.where(np.abs(slope) > 1e-12, gap / slope, 0.0)
+        x = np.clip(x + np.clip(move, -0.1, 0.1), low, high)
+    return x

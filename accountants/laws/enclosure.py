@@ -1,0 +1,315 @@
+"""Rigorous two-sided enclosures of δ(ε), independent of every accountant: python-flint balls only.
+
+Each end is certain: it is computed in ball arithmetic from data sets that are written down
+(``ball_pairs``), by closed forms or on a lattice of losses (``ball_lattice``); doubles choose
+spacings and cuts and never enter a claim.  Proofs: docs/proofs/enclosure.md.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import dp_accounting
+import flint
+from dp_accounting.privacy_accountant import NeighboringRelation
+
+from accountants import validation
+from accountants.laws.ball_events import Bare, read
+from accountants.laws.ball_masses import OutOfReach
+from accountants.laws.ball_pairs import Product, attained, ball
+from accountants.laws.ball_runs import Run, Target, closed_form, gathered
+from accountants.walk import UnsupportedLeaf
+
+__all__ = ["Enclosure", "NoEnclosure", "delta_enclosure", "too_large", "too_small"]
+
+_BITS = 160
+_SMALLEST_LOG = -760.0  # below the logarithm of the smallest float
+_FINER = 3.0
+_LONGEST_RUN = 200_000  # steps; longer compositions are first confirmed with this many
+_FAR = 1_000_000_000
+
+
+class NoEnclosure(ValueError):
+    """The event has no attained pair here, or its composition is out of reach; says why."""
+
+
+@dataclass(frozen=True)
+class Enclosure:
+    """Ends of δ at an ε.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Rounded outward.  The true δ, over all pairs of neighbouring data sets, lies between.
+    method : str
+        Which data sets and which arithmetic stand behind the ends.
+    """
+
+    lower: float
+    upper: float
+    method: str
+
+
+def delta_enclosure(
+    event: dp_accounting.DpEvent,
+    relation: NeighboringRelation,
+    epsilon: float,
+    *,
+    spacing: float | None = None,
+    seconds: float = 60.0,
+) -> Enclosure:
+    """δ of ``event`` at ``epsilon``, between two certain ends.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+    relation : NeighboringRelation
+    epsilon : float
+        In [0, inf).
+    spacing : float, optional
+        Of the lattice, in units of the loss; by default a fine one for the run.
+    seconds : float
+        After which ``NoEnclosure`` is raised.
+
+    Returns
+    -------
+    Enclosure
+        Where no pair is known that dominates, the upper end is 1.
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+    NoEnclosure
+        If the event has no attained pair, or the lattice would be too long.
+    """
+    value = validation.target_epsilon(epsilon)
+    if value == math.inf:
+        raise ValueError(f"epsilon={epsilon!r}: must be a finite number >= 0")
+    deadline = time.perf_counter() + seconds
+    with flint.ctx.workprec(_BITS):
+        products, shown = _products(event, relation)
+        target = Target(ball(Fraction(value)), _SMALLEST_LOG)
+        lower, upper, name = _float_below(shown), 1.0 if shown > 0 else 0.0, "no noise"
+        for product in products:
+            try:
+                low, high = _ends(product, target, spacing, deadline)
+            except OutOfReach as error:
+                raise NoEnclosure(str(error)) from None
+            if _float_below(low) >= lower:
+                lower, name = _float_below(low), product.name
+            upper = max(upper, _float_above(high) if product.dominating else 1.0)
+        return Enclosure(min(lower, upper), upper, f"largest lower end: {name}")
+
+
+def too_small(
+    event: dp_accounting.DpEvent,
+    relation: NeighboringRelation,
+    epsilon: float,
+    delta: float,
+    *,
+    seconds: float = 10.0,
+) -> str | None:
+    """A proof that ``event`` is not (``epsilon``, ``delta``)-DP, or None if none was found.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+    relation : NeighboringRelation
+    epsilon, delta : float
+        The guarantee that is claimed; an ε below 0 is read as 0, which it implies.
+    seconds : float
+        How long to refine.
+
+    Returns
+    -------
+    str or None
+        The data sets and a certain lower end of their δ, which exceeds ``delta``.
+    """
+    if math.isnan(epsilon) or math.isnan(delta) or epsilon == math.inf or delta >= 1:
+        return None
+    deadline = time.perf_counter() + seconds
+    claim = flint.arb(max(delta, 0.0))
+    log_delta = math.log(delta) if delta > 0 else _SMALLEST_LOG
+    with flint.ctx.workprec(_BITS):
+        try:
+            products, shown = _products(event, relation)
+        except (NoEnclosure, ValueError):
+            return None
+        if shown > claim:
+            at = _float_below(shown)
+            return f"releases without noise show a record with chance {at!r}, above {delta!r}"
+        target = Target(ball(Fraction(max(epsilon, 0.0))), log_delta)
+        searches = [_lower_ends(product, target, deadline) for product in products]
+        names = [product.name for product in products]
+        while searches:
+            for search, name in list(zip(searches, names, strict=True)):
+                low = next(search, None)
+                if low is None or time.perf_counter() > deadline:
+                    at = searches.index(search)
+                    del searches[at], names[at]
+                elif low[0] > claim:
+                    return _sentence(name, low, epsilon, delta)
+    return None
+
+
+def too_large(
+    event: dp_accounting.DpEvent,
+    relation: NeighboringRelation,
+    epsilon: float,
+    delta: float,
+    *,
+    seconds: float = 10.0,
+) -> str | None:
+    """A proof that δ(``epsilon``) < ``delta`` for every pair of data sets, or None.
+
+    Then ``epsilon`` is above the smallest ε at ``delta`` and no lower end of it.  Only where
+    known pairs dominate (``ball_pairs``).
+    """
+    if not 0 <= epsilon < math.inf or not 0 < delta <= 1:
+        return None
+    deadline = time.perf_counter() + seconds
+    ends = []
+    with flint.ctx.workprec(_BITS):
+        try:
+            products, shown = _products(event, relation)
+        except (NoEnclosure, ValueError):
+            return None
+        if shown > 0 or not all(product.dominating for product in products):
+            return None
+        target = Target(ball(Fraction(epsilon)), math.log(delta))
+        claim = flint.arb(delta)
+        for product in products:
+            for high, how in _upper_ends(product, target, deadline):
+                if high < claim:
+                    ends.append(f"{product.name}: at most {_float_above(high)!r} ({how})")
+                    break
+            else:
+                return None
+    detail = "; ".join(ends) if ends else "no release"
+    return f"δ({epsilon!r}) is below {delta!r} for every pair of data sets: {detail}"
+
+
+def _products(
+    event: dp_accounting.DpEvent, relation: NeighboringRelation
+) -> tuple[list[Product], Any]:
+    """The attained products of what has noise, and the chance that the rest shows a record."""
+    try:
+        counts = read(event, relation)
+    except UnsupportedLeaf as error:
+        raise NoEnclosure(error.reason) from None
+    log_hidden = flint.arb(0)
+    for leaf in [leaf for leaf in counts if isinstance(leaf, Bare)]:
+        uses = counts.pop(leaf)
+        if leaf.share == 1:
+            return [], flint.arb(1)
+        log_hidden = log_hidden + uses * leaf.draws * (-flint.arb(leaf.share)).log1p()
+    return (attained(counts, relation) if counts else []), -log_hidden.expm1()
+
+
+def _ends(
+    product: Product, target: Target, spacing: float | None, deadline: float
+) -> tuple[Any, Any]:
+    parts = gathered(product)
+    found = closed_form(parts, target)
+    if found is not None:
+        return found
+    run = Run(parts, target)
+    if run.log_bound > _SMALLEST_LOG:
+        target = Target(target.epsilon, max(target.log_delta, min(0.0, run.log_bound) - 20.0))
+        run = Run(parts, target)
+    step = spacing if spacing is not None else run.first_spacing / 27
+    lower = run.lower(step, deadline)
+    upper = run.upper(step, deadline) if product.dominating else flint.arb(1)
+    return lower, upper
+
+
+def _lower_ends(product: Product, target: Target, deadline: float) -> Iterator[tuple[Any, str]]:
+    """Ever better lower ends, each with how it was found."""
+    parts = gathered(product)
+    try:
+        found = closed_form(parts, target)
+        if found is not None:
+            yield found[0], "closed form"
+            return
+        steps = max(count for _, count in parts)
+        if steps > _LONGEST_RUN:
+            fewer = [(pair, min(count, _LONGEST_RUN)) for pair, count in parts]
+            for value, how in _refined(fewer, target, deadline, upper=False, most=3):
+                yield value, f"{how}, releases beyond {_LONGEST_RUN} of a kind left out"
+        yield from _refined(parts, target, deadline, upper=False)
+    except OutOfReach:
+        return
+
+
+def _upper_ends(product: Product, target: Target, deadline: float) -> Iterator[tuple[Any, str]]:
+    parts = gathered(product)
+    try:
+        found = closed_form(parts, target)
+        if found is not None:
+            yield found[1], "closed form"
+            return
+        yield from _refined(parts, target, deadline, upper=True)
+    except OutOfReach:
+        return
+
+
+def _refined(
+    parts: Any, target: Target, deadline: float, *, upper: bool, most: int = _FAR
+) -> Iterator[tuple[Any, str]]:
+    run = Run(parts, target)
+    if run.log_bound < target.log_delta - 2.0 and not upper:
+        return  # by Chernoff δ is far below: only a choice of where not to look
+    spacing = run.first_spacing
+    before: Any = None
+    for _ in range(most):
+        start = time.perf_counter()
+        value = run.upper(spacing, deadline) if upper else run.lower(spacing, deadline)
+        yield value, f"lattice of spacing {float(run.step(spacing)):.3g} in balls"
+        claim = flint.arb(target.log_delta).exp()
+        if before is not None and value > 0 and before > 0:
+            # Errors fall like the square of the spacing, by 9; if twice the rest is not enough
+            # no spacing will be.
+            ahead = value + (value - before) / 4
+            if (ahead > claim if upper else ahead < claim) and abs(value - before) < value / 50:
+                return
+        before = value
+        if run.exact:
+            return
+        if time.perf_counter() + 3.5 * (time.perf_counter() - start) > deadline:
+            return
+        spacing /= _FINER
+
+
+def _sentence(name: str, low: tuple[Any, str], epsilon: float, delta: float) -> str:
+    value, how = low
+    return (
+        f"data sets ({name}) have δ >= {_float_below(value)!r} at ε = {epsilon!r}, above the "
+        f"δ = {delta!r} that is claimed ({how})"
+    )
+
+
+def _float_below(value: Any) -> float:
+    """A float at most the ball, in [0, 1]."""
+    low = float(value.lower())
+    if math.isnan(low):
+        return 0.0
+    while low > 0 and not flint.arb(low) <= value:
+        low = math.nextafter(low, 0.0)
+    return min(max(low, 0.0), 1.0)
+
+
+def _float_above(value: Any) -> float:
+    """A float at least the ball, in [0, 1]."""
+    high = float(value.upper())
+    if math.isnan(high):
+        return 1.0
+    high = max(high, 0.0)
+    while high < 1 and not flint.arb(high) >= value:
+        high = math.nextafter(high, 2.0)
+    return min(high, 1.0)

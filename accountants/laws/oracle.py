@@ -1,0 +1,203 @@
+"""The truth between two ends, fast, for every event that the strategies make.
+
+Gaussian releases: the exact accountant.  Laplace and randomized response: their own closed forms.
+Several kinds together: the best part from below, the sum of the parts from above.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import dp_accounting
+from dp_accounting.privacy_accountant import NeighboringRelation
+
+from accountants import validation
+from accountants.bracket import Bracket
+from accountants.errors import AccuracyError
+from accountants.events import sampled_gaussian_event
+from accountants.laws import laplace, randomized_response
+from accountants.laws.ball_events import Bare, Laplace, Leaf, RandomizedResponse, read
+from accountants.rounding import above
+from accountants.walk import Release, UnsupportedLeaf
+
+__all__ = ["NoOracle", "delta_bracket", "epsilon_bracket"]
+
+
+class NoOracle(Exception):
+    """No truth is known for the event; the message says why."""
+
+
+def epsilon_bracket(
+    event: dp_accounting.DpEvent, relation: NeighboringRelation, delta: float
+) -> Bracket:
+    """Smallest ε such that ``event`` is (ε, ``delta``)-DP, between two ends.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+    relation : NeighboringRelation
+    delta : float
+        In [0, 1].
+
+    Returns
+    -------
+    Bracket
+        A release without noise has ε = inf; where its record is only sampled, the lower end is
+        that of the rest as soon as ``delta`` reaches the chance that it is used.
+
+    Raises
+    ------
+    ValueError
+        If ``delta`` or a parameter of the event is outside its domain.
+    NoOracle
+        If the event has no settled meaning or no truth is within reach.
+    """
+    at = validation.target_delta(delta)
+    counts = _read(event, relation)
+    shown = _shown(counts)
+    if shown is not None:
+        if at < shown:
+            return Bracket(math.inf, math.inf)
+        return Bracket(_epsilon(_noisy(counts), relation, at).lower, math.inf)
+    return _epsilon(counts, relation, at)
+
+
+def delta_bracket(
+    event: dp_accounting.DpEvent, relation: NeighboringRelation, epsilon: float
+) -> Bracket:
+    """Smallest δ such that ``event`` is (``epsilon``, δ)-DP, between two ends.
+
+    See ``epsilon_bracket``.
+    """
+    at = validation.target_epsilon(epsilon)
+    counts = _read(event, relation)
+    shown = _shown(counts)
+    if shown is not None:
+        return Bracket(max(shown, _delta(_noisy(counts), relation, at).lower), 1.0)
+    return _delta(counts, relation, at)
+
+
+def _read(event: dp_accounting.DpEvent, relation: NeighboringRelation) -> dict[Leaf, int]:
+    try:
+        return read(event, relation)
+    except UnsupportedLeaf as error:
+        raise NoOracle(error.reason) from None
+
+
+def _shown(counts: Mapping[Leaf, int]) -> float | None:
+    """Lower end of the chance that a release without noise has the record, if there is one."""
+    bare = [(leaf, n) for leaf, n in counts.items() if isinstance(leaf, Bare)]
+    if not bare:
+        return None
+    if any(leaf.share == 1 for leaf, _ in bare):
+        return 1.0
+    hidden = math.fsum(n * leaf.draws * math.log1p(-leaf.share) for leaf, n in bare)
+    return max(0.0, -math.expm1(hidden) * (1 - 1e-12))
+
+
+def _noisy(counts: Mapping[Leaf, int]) -> dict[Leaf, int]:
+    return {leaf: n for leaf, n in counts.items() if not isinstance(leaf, Bare)}
+
+
+def _kinds(counts: Mapping[Leaf, int]) -> list[dict[Leaf, int]]:
+    """All Gaussian releases together, every other leaf by itself."""
+    kinds: list[dict[Leaf, int]] = []
+    gaussian: dict[Leaf, int] = {}
+    for leaf, n in counts.items():
+        if isinstance(leaf, Release):
+            gaussian[leaf] = n
+        else:
+            kinds.append({leaf: n})
+    return ([gaussian] if gaussian else []) + kinds
+
+
+def _epsilon(counts: Mapping[Leaf, int], relation: NeighboringRelation, delta: float) -> Bracket:
+    if not counts or delta == 1:
+        return Bracket(0.0, 0.0)
+    kinds = _kinds(counts)
+    if len(kinds) == 1:
+        return _epsilon_of_kind(kinds[0], relation, delta)
+    lower = max(_epsilon_of_kind(kind, relation, delta).lower for kind in kinds)
+    share = delta / len(kinds) * (1 - 1e-15)
+    upper = math.fsum(_epsilon_of_kind(kind, relation, share).upper for kind in kinds)
+    return Bracket(lower, max(lower, above(upper)))
+
+
+def _delta(counts: Mapping[Leaf, int], relation: NeighboringRelation, epsilon: float) -> Bracket:
+    if not counts or epsilon == math.inf:
+        return Bracket(0.0, 0.0)
+    kinds = _kinds(counts)
+    if len(kinds) == 1:
+        return _delta_of_kind(kinds[0], relation, epsilon)
+    lower = max(_delta_of_kind(kind, relation, epsilon).lower for kind in kinds)
+    share = epsilon / len(kinds) * (1 - 1e-15)
+    upper = math.fsum(_delta_of_kind(kind, relation, share).upper for kind in kinds)
+    return Bracket(lower, min(1.0, max(lower, above(upper))))
+
+
+def _epsilon_of_kind(
+    counts: Mapping[Leaf, int], relation: NeighboringRelation, delta: float
+) -> Bracket:
+    leaf, n = next(iter(counts.items()))
+    if isinstance(leaf, Release):
+        return _gaussian(counts, relation, delta=delta)
+    if isinstance(leaf, RandomizedResponse):
+        return randomized_response.epsilon(_response(leaf, n), delta)
+    assert isinstance(leaf, Laplace)
+    ratio = _move(relation) / leaf.noise_multiplier
+    if leaf.sampling_probability < 1:
+        return Bracket(0.0, above(ratio * n, 2))
+    single = laplace.one_epsilon(ratio, delta)
+    return single if n == 1 else Bracket(single.lower, above(ratio * n, 2))
+
+
+def _delta_of_kind(
+    counts: Mapping[Leaf, int], relation: NeighboringRelation, epsilon: float
+) -> Bracket:
+    leaf, n = next(iter(counts.items()))
+    if isinstance(leaf, Release):
+        return _gaussian(counts, relation, epsilon=epsilon)
+    if isinstance(leaf, RandomizedResponse):
+        return randomized_response.delta(_response(leaf, n), epsilon)
+    assert isinstance(leaf, Laplace)
+    ratio = _move(relation) / leaf.noise_multiplier
+    upper = 0.0 if epsilon > above(ratio * n, 2) else 1.0
+    if leaf.sampling_probability < 1:
+        return Bracket(0.0, upper)
+    single = laplace.one_delta(ratio, epsilon)
+    return single if n == 1 else Bracket(single.lower, upper)
+
+
+def _response(leaf: RandomizedResponse, times: int) -> randomized_response.Response:
+    return randomized_response.Response(leaf.noise_parameter, leaf.num_buckets, times)
+
+
+def _move(relation: NeighboringRelation) -> float:
+    """How far a record moves a sum of vectors of norm 1."""
+    return 2.0 if relation is NeighboringRelation.REPLACE_ONE else 1.0
+
+
+def _gaussian(
+    counts: Mapping[Leaf, int],
+    relation: NeighboringRelation,
+    *,
+    delta: float | None = None,
+    epsilon: float | None = None,
+) -> Bracket:
+    from accountants.exact.accountant import ExactAccountant
+
+    accountant = ExactAccountant(relation)
+    for leaf, n in counts.items():
+        assert isinstance(leaf, Release)
+        sigma = leaf.noise_multiplier
+        accountant.compose(
+            sampled_gaussian_event(sampling=leaf.sampling, noise_multiplier=sigma), n
+        )
+    try:
+        if delta is not None:
+            return accountant.epsilon_bracket(delta)
+        assert epsilon is not None
+        return accountant.delta_bracket(epsilon)
+    except AccuracyError as error:
+        raise NoOracle(str(error)) from None
