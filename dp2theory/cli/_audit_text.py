@@ -25,10 +25,10 @@ def audit_text(result: Mapping[str, Any]) -> str:
         if result[group]:
             parts.append(f"\n{heading}")
             rows = audit_tables.finding_rows(result[group])
-            parts.append(text_table(audit_tables.FINDING_HEADER, rows))
+            parts.append(text_table(audit_tables.FINDING_HEADER, rows, left=(0, 1)))
             parts += [_details(finding) for finding in result[group]]
     rows = audit_tables.verdict_rows(result["results"])
-    parts += ["\nLaw by law", text_table(audit_tables.VERDICT_HEADER, rows)]
+    parts += ["\nLaw by law", text_table(audit_tables.VERDICT_HEADER, rows, left=(0, 1, 4))]
     return "\n".join(parts)
 
 
@@ -63,5 +63,5 @@ def list_text(result: Mapping[str, Any]) -> str:
         for entry in result["accountants"]
     ]
     laws = [f"  {law['id']:<4} {law['title']}: {law['statement']}" for law in result["laws"]]
-    table = text_table(("accountant", "package", "version"), accountants)
+    table = text_table(("accountant", "package", "version"), accountants, left=(0, 1, 2))
     return "\n".join([table, "", "Laws", *laws])

@@ -10,7 +10,7 @@ from dp2theory.report.tables import number
 Finding = Mapping[str, Any]
 
 FINDING_HEADER = ("law", "relation", "answered", "truth", "off by")
-VERDICT_HEADER = ("law", "relation", "verdict", "examples", "refused")
+VERDICT_HEADER = ("law", "relation", "examples", "refused", "verdict")
 #: The lists of findings of a result, in the order in which they are shown, with their headings.
 GROUPS = (
     ("understatements", "Below the truth (confirmed; the worst first)"),
@@ -100,9 +100,9 @@ def verdict_rows(results: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         [
             f"{result['law']} {result['title']}",
             relation(result["relation"]),
-            result["verdict"] + (f" ({result['note']})" if result["note"] else ""),
             number(result["examples"]),
             number(result["refusals"]),
+            result["verdict"] + (f" ({result['note']})" if result["note"] else ""),
         ]
         for result in results
     ]
@@ -111,9 +111,12 @@ def verdict_rows(results: Sequence[Mapping[str, Any]]) -> list[list[str]]:
 def worst_of(finding: Finding) -> Finding:
     """The answer to the same clause that falls short most: the finding itself, or its ``worst``."""
     further: Finding | None = finding["worst"]
-    if further is None or further["relative_shortfall"] <= finding["relative_shortfall"]:
-        return finding
-    return further
+    return finding if further is None or _short(further) <= _short(finding) else further
+
+
+def _short(finding: Finding) -> float:
+    """Relative shortfall; among equal ones to three digits the simplest case is the one to show."""
+    return round(float(finding["relative_shortfall"]), 3)
 
 
 def worst(result: Mapping[str, Any]) -> Finding | None:
@@ -121,7 +124,7 @@ def worst(result: Mapping[str, Any]) -> Finding | None:
     about = [
         worst_of(finding) for finding in result["understatements"] if asked(finding) == "epsilon"
     ]
-    return max(about, key=lambda finding: finding["relative_shortfall"], default=None)
+    return max(about, key=_short, default=None)
 
 
 def summary(result: Mapping[str, Any]) -> str:

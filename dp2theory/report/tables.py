@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 
@@ -25,15 +25,19 @@ def interval(bracket: Mapping[str, Any] | None, digits: int = 4) -> str:
     return f"[{number(bracket['lower'], digits)}, {number(bracket['upper'], digits)}]"
 
 
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Columns in line: the first to the left, the others to the right."""
+def text_table(
+    header: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+) -> str:
+    """Columns in line: those in ``left`` to the left, the others to the right."""
     cells = [list(header), *(list(row) for row in rows)]
     widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
 
     def line(row: Sequence[str]) -> str:
-        first = row[0].ljust(widths[0])
-        rest = (cell.rjust(width) for cell, width in zip(row[1:], widths[1:], strict=True))
-        return "  ".join([first, *rest]).rstrip()
+        aligned = (
+            cell.ljust(width) if column in left else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return "  ".join(aligned).rstrip()
 
     return "\n".join(
         [line(cells[0]), line(["-" * width for width in widths]), *map(line, cells[1:])]
