@@ -25,7 +25,7 @@ def audit_text(result: Mapping[str, Any]) -> str:
         if result[group]:
             parts.append(f"\n{heading}")
             rows = audit_tables.finding_rows(result[group])
-            parts.append(text_table(audit_tables.FINDING_HEADER, rows, left=(0, 1)))
+            parts.append(text_table(audit_tables.FINDING_HEADER, rows, left=(0, 1, 2, 4)))
             parts += [_details(finding) for finding in result[group]]
     rows = audit_tables.verdict_rows(result["results"])
     parts += ["\nLaw by law", text_table(audit_tables.VERDICT_HEADER, rows, left=(0, 1, 4))]
@@ -33,16 +33,13 @@ def audit_text(result: Mapping[str, Any]) -> str:
 
 
 def _details(finding: Mapping[str, Any]) -> str:
-    lines = [
-        f"  {finding['law']} {finding['clause']}: {finding['message']}",
-        f"    case: {finding['case_text']}",
-        f"    event: {finding['case']['code']}",
-    ]
+    lines = [f"  {finding['law']} {finding['clause']}: {finding['message']}"]
     worst = audit_tables.worst_of(finding)
     if worst is not finding:
         lines.append(f"    worst: {audit_tables.answer(worst)}")
     if finding["confirmed_by"] is not None:
-        lines.append(f"    confirmed by: {finding['confirmed_by']}")
+        lines.append(f"    confirmed: {finding['confirmed_by']}")
+    lines.append(f"    event: {finding['case']['code']}")
     return "\n".join(lines)
 
 

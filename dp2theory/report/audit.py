@@ -97,13 +97,12 @@ def _finding(finding: Mapping[str, Any]) -> str:
     lines = [
         f"<b>{html.escape(finding['law'])} {html.escape(finding['clause'])}</b>: "
         + html.escape(finding["message"]),
-        html.escape(finding["case_text"]),
         f"<code>{html.escape(finding['case']['code'])}</code>",
     ]
     worst = audit_tables.worst_of(finding)
     if worst is not finding:
         lines.append(f"Worst: {html.escape(audit_tables.answer(worst))}")
     if settled is not None:
-        lines.append(f"Confirmed by: {html.escape(settled)}")
+        lines.append(f"Confirmed: {html.escape(settled)}")
     body = "".join(f"<p>{line}</p>" for line in lines)
     return f"<div class='finding'>{body}</div>"

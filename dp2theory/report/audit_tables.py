@@ -9,7 +9,7 @@ from dp2theory.report.tables import number
 
 Finding = Mapping[str, Any]
 
-FINDING_HEADER = ("law", "relation", "answered", "truth", "off by")
+FINDING_HEADER = ("law", "answered", "truth", "off by", "case")
 VERDICT_HEADER = ("law", "relation", "examples", "refused", "verdict")
 #: The lists of findings of a result, in the order in which they are shown, with their headings.
 GROUPS = (
@@ -85,10 +85,10 @@ def finding_rows(findings: Sequence[Finding]) -> list[list[str]]:
     return [
         [
             f"{finding['law']} {finding['clause']}",
-            relation(finding["case"]["relation"]),
             f"{asked(finding)} = {value(finding['value'])}",
             truth(finding),
             off_by(finding),
+            finding["case_text"],
         ]
         for finding in findings
     ]

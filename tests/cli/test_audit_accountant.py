@@ -76,7 +76,7 @@ def test_text_has_the_worst_first_and_the_laws_last(cli):
     places = [lines.index(heading) for heading in headings]
     assert places == sorted(places)
     for place, heading in zip(places[:4], headings, strict=False):
-        assert lines[place + 1].split() == ["law", "relation", "answered", "truth", "off", "by"]
+        assert lines[place + 1].split() == ["law", "answered", "truth", "off", "by", "case"]
         assert lines[place + 3].startswith("L"), heading
     for law in LAWS:
         verdict, findings, note = FOUND.get(law, ("holds", (), ""))
@@ -84,7 +84,7 @@ def test_text_has_the_worst_first_and_the_laws_last(cli):
         assert f"{verdict}" + (f" ({note})" if note else "") in line
         for found in findings:
             assert f"    event: {found.case.to_json()['code']}" in lines
-    assert "    confirmed by: a <proof>" in lines
+    assert "    confirmed: a <proof>" in lines
     assert "  seed: 0  [default]" in lines
 
 
