@@ -82,7 +82,7 @@ def draw_answers(axes: Axes, result: Mapping[str, Any], *, title: str | None = N
         colour, marker, words = MARKS[group]
         axes.plot([], [], marker=marker, color=colour, linestyle="none", label=words)
     axes.xaxis.set_major_formatter(_short)
-    axes.xaxis.set_minor_formatter(_short if high / low < 20 else NullFormatter())
+    axes.xaxis.set_minor_formatter(_short if high / low < 40 else NullFormatter())
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, BELOW), ncols=4)
     if left_out > 0:
         axes.set_xlabel(axes.get_xlabel() + f"\n{left_out} more findings are in the tables")
