@@ -1,5 +1,10 @@
 """`dp2theory audit-accountant`: the laws of privacy accountants against any of them."""
 
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -81,7 +86,7 @@ def audit_accountant(
     from accountants.laws.wanted import importable_from, read_wanted, relation_word
 
     # As `python -m` finds modules. The accountant may import more of its own while it runs.
-    with importable_from(Path.cwd()):
+    with importable_from(Path.cwd()), _apart():
         wanted = read_wanted(accountant, laws=laws, relation=relation)
         found = _run(wanted, relation, seed, max_examples, quiet=quiet)
     relations = ",".join(map(relation_word, wanted.relations))
@@ -117,6 +122,14 @@ def audit_accountant(
         fail(f"{accountant}: {summary(result)}", ExitCode.VIOLATION)
 
 
+@contextmanager
+def _apart() -> Iterator[None]:
+    """What somebody's module prints is no result, and its warnings are not ours to show."""
+    with redirect_stdout(sys.stderr), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
+
+
 def _run(
     wanted: "Wanted", relation: str | None, seed: int, max_examples: int, *, quiet: bool
 ) -> "LawReport":
@@ -148,19 +161,21 @@ def _list(given: dict[str, Any], json: bool) -> None:
             raise ValueError(f"{what}: has no meaning with --list; leave it out")
     from accountants.laws import adapters, catalogue
 
+    candidates = [
+        candidate
+        for module in adapters.MODULES
+        for candidate in import_module(f"{adapters.__name__}.{module}").CANDIDATES
+    ]
     installed = adapters.installed()
-    known = []
-    for name in adapters.names():
-        there = name in installed
-        candidate = adapters.load(name) if there else None
-        known.append(
-            {
-                "name": name,
-                "package": candidate.package if candidate else None,
-                "version": candidate.version if candidate else None,
-                "installed": there,
-            }
-        )
+    known = [
+        {
+            "name": candidate.name,
+            "package": candidate.package,
+            "version": candidate.version,
+            "installed": candidate.name in installed,
+        }
+        for candidate in candidates
+    ]
     texts = ("id", "title", "statement", "needs", "tolerance", "reason", "source")
     result = {
         "accountants": known,

@@ -224,6 +224,15 @@ def test_missing_packages_are_told_in_one_line(cli, monkeypatch):
     cli(f"{COMMAND} mine:Mine").refused(2, "python-flint", "dp2theory[certify]")
 
 
+@pytest.mark.usefixtures("stand")
+def test_what_a_module_prints_is_no_result(cli, mine):
+    talkative = "import warnings\nprint('hello')\nwarnings.warn('old')\nfrom mine import Mine\n"
+    (mine / "talkative.py").write_text(talkative)
+    outcome = cli(f"{COMMAND} talkative:Mine --json --laws L1")
+    assert outcome.document["status"] == "ok"
+    assert outcome.err == "hello\n"
+
+
 def test_list(cli):
     outcome = cli(f"{COMMAND} --list")
     assert (outcome.code, outcome.err) == (0, "")
@@ -235,6 +244,7 @@ def test_list(cli):
     known = {entry["name"]: entry for entry in result["accountants"]}
     assert set(known) == set(adapters.names())
     assert known["ours-exact"]["installed"] is True
+    assert known["opacus-rdp"]["package"] == "opacus"
     assert [law["id"] for law in result["laws"]] == list(catalogue.laws())
     absent = {"name": "x", "package": None, "version": None, "installed": False}
     assert "not installed" in _audit_text.list_text({"accountants": [absent], "laws": []})
