@@ -22,6 +22,7 @@ PEERS = (
     "dp-accounting-rdp dp-accounting-pld opacus-rdp opacus-prv opacus-gdp prv-accountant autodp "
     "riskcal jax-privacy-rdp jax-privacy-pld"
 ).split()
+ADD, REPLACE, SPECIAL = NeighboringRelation
 GAUSSIAN = dp.GaussianDpEvent(1.5)
 POISSON = dp.PoissonSampledDpEvent(0.02, GAUSSIAN)
 FIXED = dp.SampledWithoutReplacementDpEvent(100, 5, GAUSSIAN)
@@ -152,12 +153,13 @@ def test_a_calibration_from_numbers_reads_them_off_the_run():
     asked = []
     calibrate = _base.from_numbers(lambda *numbers: asked.append(numbers) or 3)
     run = lambda sigma: dp.SelfComposedDpEvent(poisson(0.02, sigma), 50)  # noqa: E731
-    relation = NeighboringRelation.ADD_OR_REMOVE_ONE
-    assert calibrate(run, relation, 1.0, 1e-6) == 3.0
-    assert calibrate(dp.GaussianDpEvent, relation, 2.0, 1e-5) == 3.0
+    assert calibrate(run, ADD, 1.0, 1e-6) == 3.0
+    assert calibrate(dp.GaussianDpEvent, SPECIAL, 2.0, 1e-5) == 3.0
     assert asked == [(0.02, 50, 1.0, 1e-6), (1.0, 1, 2.0, 1e-5)]
     with pytest.raises(dp.UnsupportedEventError, match="one kind of step is calibrated, not 2"):
-        calibrate(lambda s: dp.ComposedDpEvent([GAUSSIAN, poisson(0.1, s)]), relation, 1.0, 1e-6)
+        calibrate(lambda s: dp.ComposedDpEvent([GAUSSIAN, poisson(0.1, s)]), ADD, 1.0, 1e-6)
+    with pytest.raises(dp.UnsupportedEventError, match="no entry point"):
+        calibrate(run, REPLACE, 1.0, 1e-6)
 
 
 # The two shapes of accountants
@@ -207,13 +209,16 @@ def test_counted_steps_leave_the_history_of_single_ones(runs):
 def test_nothing_is_taken_of_an_event_that_is_refused_in_part():
     half = dp.ComposedDpEvent([POISSON, dp.LaplaceDpEvent(1.0)])
     stepping = _base.StepAdapter(Stepping())
-    keeping = _base.PartsAdapter(lambda part: part.sampled_gaussian())
+    keeping = _base.PartsAdapter(
+        lambda relation, part: (relation, *part.sampled_gaussian()), REPLACE
+    )
     for adapter in (stepping, keeping):
         with pytest.raises(dp.UnsupportedEventError):
             adapter.compose(half)
     assert (stepping.accountant.history, keeping.translated, keeping.counts) == ([], [], [])
     keeping.compose(POISSON, 4).compose(GAUSSIAN, 2).compose(POISSON)
-    assert keeping.translated == [(1.5, 0.02), (1.5, 1.0), (1.5, 0.02)]
+    gaussians = [(REPLACE, 1.5, 0.02), (REPLACE, 1.5, 1.0), (REPLACE, 1.5, 0.02)]
+    assert keeping.translated == gaussians
     assert (keeping.counts, keeping.starts) == ([4, 2, 1], [0, 4, 6])
 
 

@@ -202,3 +202,12 @@ def test_nothing_is_mended_on_the_way(package, sigma, q):
     name, held = HELD[package]
     adapter = adapters.load(name).make(ADD).compose(run(q, sigma, 1))
     assert held(adapter) == pytest.approx((sigma, q), abs=0, rel=0, nan_ok=True)
+
+
+def test_autodp_calibration():
+    module("autodp")
+    candidate = adapters.load("autodp")
+    sigma = candidate.calibrate(lambda s: run(0.01, s, 20), ADD, 1.0, DELTA)
+    assert 0.99 < answer("autodp", run(0.01, sigma, 20)) < 1.01
+    with pytest.raises(dp.UnsupportedEventError):
+        candidate.calibrate(dp.GaussianDpEvent, REPLACE, 1.0, DELTA)

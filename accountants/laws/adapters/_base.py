@@ -7,12 +7,14 @@ that what the accountant behind it makes of a NaN or of a probability of 1.5 can
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple, NoReturn, Self
 
 import dp_accounting
-from dp_accounting.privacy_accountant import UnsupportedEventError
+from dp_accounting.privacy_accountant import NeighboringRelation, UnsupportedEventError
 
-MakeEvent = Callable[[float], dp_accounting.DpEvent]
+from accountants.laws.candidate import Calibrate, MakeEvent
+
 _SAMPLED = (
     dp_accounting.PoissonSampledDpEvent,
     dp_accounting.SampledWithoutReplacementDpEvent,
@@ -72,21 +74,33 @@ def single(make_event: MakeEvent) -> Part:
     return found[0]
 
 
-def from_numbers(solve: Callable[[float, int, float, float], float]) -> Any:
-    """A calibration from ``solve(q, steps, target_epsilon, target_delta) -> noise multiplier``."""
+def from_numbers(solve: Callable[[float, int, float, float], float]) -> Calibrate:
+    """A calibration from ``solve(q, steps, target_epsilon, target_delta) -> noise multiplier``.
 
-    def calibrate(make_event: MakeEvent, relation: Any, epsilon: float, delta: float) -> float:
+    Such functions are about Poisson batches, and none of them states that for replacing a record.
+    """
+
+    def calibrate(
+        make_event: MakeEvent, relation: NeighboringRelation, epsilon: float, delta: float
+    ) -> float:
         run = single(make_event)
+        if relation is NeighboringRelation.REPLACE_ONE:
+            run.refuse()
         return float(solve(run.sampled_gaussian()[1], run.times, epsilon, delta))
 
     return calibrate
 
 
 class PartsAdapter:
-    """Keeps what the parts of the events are to the accountant behind it, with their counts."""
+    """Keeps what the parts of the events are to the accountant behind it, with their counts.
 
-    def __init__(self, translate: Callable[[Part], Any]) -> None:
-        self._translate = translate
+    ``translate(relation, part)`` says what they are.
+    """
+
+    def __init__(
+        self, translate: Callable[[NeighboringRelation, Part], Any], relation: NeighboringRelation
+    ) -> None:
+        self._translate = partial(translate, relation)
         self.translated: list[Any] = []
         self.counts: list[int] = []
 

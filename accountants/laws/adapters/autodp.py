@@ -2,58 +2,58 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, partialmethod
 from typing import Any
 
 import dp_accounting as dp
-from dp_accounting.privacy_accountant import NeighboringRelation
 
-from accountants.laws.adapters._base import Part, PartsAdapter
+from accountants.laws.adapters._base import Part, PartsAdapter, from_numbers
 from accountants.laws.candidate import Candidate
 
-RELATIONS = (NeighboringRelation.ADD_OR_REMOVE_ONE, NeighboringRelation.REPLACE_ONE)
+RELATIONS = (dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE)
 
 
-def _mechanism(relation: NeighboringRelation, part: Part) -> Any:
-    from autodp import mechanism_zoo, transformer_zoo
+def _mechanism(relation: dp.NeighboringRelation, part: Part) -> Any:
+    from autodp import mechanism_zoo as zoo
+    from autodp.transformer_zoo import AmplificationBySampling as Sample
 
-    replace, event, sampling = relation is RELATIONS[1], part.mechanism, part.sampling
-    # Its noise is relative to the sensitivity: replacing moves a sum by two clip norms.
-    sensitivity = 2 if replace else 1
-    if isinstance(event, dp.GaussianDpEvent):
-        mechanism = mechanism_zoo.GaussianMechanism(event.noise_multiplier / sensitivity)
-    elif isinstance(event, dp.LaplaceDpEvent):
-        mechanism = mechanism_zoo.LaplaceMechanism(event.noise_multiplier / sensitivity)
-    elif isinstance(event, dp.RandomizedResponseDpEvent) and event.num_buckets == 2 and replace:
-        # Its p is the chance of the true answer, which half of the random answers are too.
-        mechanism = mechanism_zoo.RandresponseMechanism(1 - event.noise_parameter / 2)
+    event, drawn, replace = part.mechanism, part.sampling, relation is RELATIONS[1]
+    gaussian = isinstance(event, dp.GaussianDpEvent)
+    if isinstance(event, dp.RandomizedResponseDpEvent) and event.num_buckets == 2 and replace:
+        inner = zoo.RandresponseMechanism(1 - event.noise_parameter / 2)  # chance of the truth
+    elif gaussian or isinstance(event, dp.LaplaceDpEvent):
+        # Its noise is relative to the sensitivity: replacing moves a sum by two clip norms.
+        noise = event.noise_multiplier / (2 if replace else 1)
+        inner = zoo.GaussianMechanism(noise) if gaussian else zoo.LaplaceMechanism(noise)
     else:
         part.refuse()
-    mechanism.neighboring = "replace_one" if replace else "add_remove"
-    if isinstance(sampling, dp.PoissonSampledDpEvent):
+    inner.neighboring = "replace_one" if replace else "add_remove"
+    if isinstance(drawn, dp.PoissonSampledDpEvent):
         # Its examples use the improved bound for the Gaussian, which meets the condition.
-        flags = {"improved_bound_flag": isinstance(event, dp.GaussianDpEvent)}
-        return transformer_zoo.AmplificationBySampling(PoissonSampling=True)(
-            mechanism, sampling.sampling_probability, **flags
-        )
-    if isinstance(sampling, dp.SampledWithoutReplacementDpEvent):
-        share = sampling.sample_size / sampling.source_dataset_size
-        return transformer_zoo.AmplificationBySampling(PoissonSampling=False)(mechanism, share)
-    return mechanism if sampling is None else part.refuse()
+        return Sample(True)(inner, drawn.sampling_probability, improved_bound_flag=gaussian)
+    if isinstance(drawn, dp.SampledWithoutReplacementDpEvent):
+        return Sample(PoissonSampling=False)(inner, drawn.sample_size / drawn.source_dataset_size)
+    return inner if drawn is None else part.refuse()
 
 
 class _Adapter(PartsAdapter):
-    def _composed(self) -> Any:
+    def _ask(self, question: str, at: float) -> Any:
         from autodp.transformer_zoo import Composition
 
-        alone = self.counts == [1]
-        return self.translated[0] if alone else Composition()(self.translated, self.counts)
+        ones, times = self.translated, self.counts
+        return getattr(ones[0] if times == [1] else Composition()(ones, times), question)(at)
 
-    def get_epsilon(self, target_delta: float) -> Any:
-        return self._composed().get_approxDP(target_delta)
-
-    def get_delta(self, target_epsilon: float) -> Any:
-        return self._composed().get_approx_delta(target_epsilon)
+    get_epsilon = partialmethod(_ask, "get_approxDP")
+    get_delta = partialmethod(_ask, "get_approx_delta")
 
 
-CANDIDATES = (Candidate("autodp", lambda r: _Adapter(partial(_mechanism, r)), RELATIONS, "autodp"),)
+def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
+    from autodp import calibrator_zoo, mechanism_zoo
+
+    run, bounds = {"prob": q, "coeff": steps, "sigma": None}, [0, 1000]  # those of its examples
+    asked = (mechanism_zoo.SubsampleGaussianMechanism, epsilon, delta, bounds, run, "sigma")
+    return float(calibrator_zoo.generalized_eps_delta_calibrator()(*asked).params["sigma"])
+
+
+MORE = (RELATIONS, "autodp", from_numbers(_solve))
+CANDIDATES = (Candidate("autodp", partial(_Adapter, _mechanism), *MORE),)

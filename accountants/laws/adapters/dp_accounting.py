@@ -12,8 +12,7 @@ import dp_accounting
 from dp_accounting import DpEvent
 from dp_accounting.privacy_accountant import NeighboringRelation
 
-from accountants.laws.adapters._base import MakeEvent
-from accountants.laws.candidate import Candidate
+from accountants.laws.candidate import Candidate, MakeEvent
 
 
 def _rdp(relation: NeighboringRelation, orders: Sequence[float] | None = None) -> Any:

@@ -30,7 +30,7 @@ def _batches(relation: dp.NeighboringRelation, part: Part) -> tuple[float, tuple
 
 class _Adapter(PartsAdapter):
     def __init__(self, engine: str, relation: dp.NeighboringRelation) -> None:
-        super().__init__(partial(_batches, relation))
+        super().__init__(_batches, relation)
         self._training = _training(engine)
 
     def get_epsilon(self, target_delta: float) -> Any:
@@ -52,7 +52,7 @@ def _solve(engine: str, q: float, steps: int, epsilon: float, delta: float) -> f
 
 
 def _candidate(engine: str) -> Candidate:
-    about = {"package": "jax-privacy", "calibrate": from_numbers(partial(_solve, engine))}
+    about: Any = {"package": "jax-privacy", "calibrate": from_numbers(partial(_solve, engine))}
     return Candidate(f"jax-privacy-{engine}", partial(_Adapter, engine), **about)
 
 

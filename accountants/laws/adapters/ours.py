@@ -10,8 +10,7 @@ from dp_accounting import DpEvent
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 import accountants
-from accountants.laws.adapters._base import MakeEvent
-from accountants.laws.candidate import Candidate
+from accountants.laws.candidate import Candidate, MakeEvent
 
 
 def _exact(relation: NeighboringRelation, tightness: str = "fast") -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import dp_accounting as dp
@@ -15,7 +16,7 @@ from accountants.laws.candidate import Candidate
 EPS_ERROR, DELTA_ERROR_PER_DELTA, DELTA_ERROR = 0.1, 1e-3, 1e-10
 
 
-def _prv(part: Part) -> Any:
+def _prv(relation: NeighboringRelation, part: Part) -> Any:
     import prv_accountant as package
 
     if isinstance(part.mechanism, dp.LaplaceDpEvent) and part.sampling is None:
@@ -51,4 +52,4 @@ def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
 
 
 ABOUT = ((NeighboringRelation.ADD_OR_REMOVE_ONE,), "prv-accountant", from_numbers(_solve))
-CANDIDATES = (Candidate("prv-accountant", lambda relation: _Adapter(_prv), *ABOUT),)
+CANDIDATES = (Candidate("prv-accountant", partial(_Adapter, _prv), *ABOUT),)
