@@ -104,25 +104,57 @@ def best_tilt(sketches: Sequence[tuple[Sketch, int]], epsilon: float) -> tuple[f
     return tilt, exponent
 
 
-def cuts(masses: Masses, x: Array, spacing: float) -> Array:
-    """Outputs where the loss is a multiple of ``spacing``, in increasing order."""
+def stops(losses: Array, logs: Array, tilt: float, step: float) -> list[int]:
+    """Lattice points in use: all of them where there is much of the tilted law, few elsewhere.
+
+    The error of a cell grows like its mass times its width squared: that is kept about equal.
+    """
+    order = np.argsort(losses)
+    at = losses[order]
+    terms = (logs + tilt * losses)[order]
+    heap = np.concatenate([[0.0], np.cumsum(np.exp(terms - terms.max()))])
+    heap /= heap[-1]
+    places = np.concatenate([[at[0] - step], at])
+    low, high = math.floor(at[0] / step) - 1, math.ceil(at[-1] / step) + 1
+    widest = max(1.0, min(0.5 / (tilt * step), 0.25 / step, (high - low) / 8))
+
+    def mass(k: int, width: int) -> float:
+        ends = np.interp([k * step, (k + width) * step], places, heap)
+        return float(ends[1] - ends[0])
+
+    if high - low > MOST_CUTS * 20:
+        raise OutOfReach(f"one release spans more than {MOST_CUTS * 20} lattice points")
+    sizes = np.diff(np.interp(step * np.arange(float(low), high + 1.0), places, heap))
+    allowed = 0.25 * float(sizes.max())
+    found, k, width = [low - 1, low], low, 1
+    while k < high:
+        while width > 1 and mass(k, width) * width * width > allowed:
+            width //= 2
+        while 2 * width <= widest and mass(k, 2 * width) * 4 * width * width <= allowed:
+            width *= 2
+        k += width
+        found.append(k)
+        if len(found) > MOST_CUTS:
+            raise OutOfReach(f"more than {MOST_CUTS} cuts of one release")
+    return [*found, found[-1] + 1]
+
+
+def cuts(masses: Masses, x: Array, wanted: Array) -> Array:
+    """Outputs where the loss is one of ``wanted`` (increasing), in increasing order."""
     losses = masses.log_ratio(x)
-    units = losses / spacing
-    if not np.isfinite(units).all():
+    if not np.isfinite(losses).all():
         raise OutOfReach("losses beyond the range of floats")
-    if float(np.abs(np.diff(units)).sum()) > MOST_CUTS:
-        raise OutOfReach(f"more than {MOST_CUTS} cuts of one release")
     found: list[Array] = []
-    turns = np.flatnonzero(np.diff(np.sign(np.diff(units)))) + 1
+    turns = np.flatnonzero(np.diff(np.sign(np.diff(losses)))) + 1
     for piece in np.split(np.arange(x.size), turns):
         first, last = int(piece[0]), min(int(piece[-1]) + 1, x.size - 1)
-        u, at = units[first : last + 1], x[first : last + 1]
+        u, at = losses[first : last + 1], x[first : last + 1]
         if u[0] > u[-1]:
             u, at = u[::-1], at[::-1]
         u = np.maximum.accumulate(u)
-        targets = np.arange(math.ceil(u[0]), math.floor(u[-1]) + 1)
+        targets = wanted[(wanted >= u[0]) & (wanted <= u[-1])]
         if targets.size:
-            found.append(_polished(masses, np.interp(targets, u, at), targets * spacing, at))
+            found.append(_polished(masses, np.interp(targets, u, at), targets, at))
     if not found:
         return np.array([x[x.size // 2]])
     return np.unique(np.concatenate(found))

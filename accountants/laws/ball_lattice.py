@@ -1,16 +1,14 @@
-"""Products of pairs on a lattice of losses: two rigorous ends of δ, from balls.
+"""Products of laws on a lattice of losses, in balls: powers of the polynomial of their masses.
 
-Lower end: outputs are merged until every event has a likelihood ratio of at least exp(k h).
-Upper end: what lies between two lattice points is spread to both with P- and Q-mass kept.
-Powers of the polynomial of masses compose; a tilt exp(c loss) keeps what matters large.
-Proof: docs/proofs/enclosure.md.
+A tilt exp(c loss) keeps what matters for a δ large; windows cut off what does not, which lowers a
+lower end and is added to an upper one.  Proof: docs/proofs/enclosure.md.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,20 +21,7 @@ from accountants.laws.ball_masses import OutOfReach
 Array = NDArray[np.float64]
 
 LONGEST = 1_500_000  # coefficients of one polynomial
-_WINDOW = 48.0  # nats of tilted mass that windows keep
-
-
-@dataclass(frozen=True)
-class Cell:
-    """Outputs taken together: masses as balls, and between which losses they lie.
-
-    ``low`` and ``high`` are balls (None: no bound); only upper ends need them.
-    """
-
-    first: Any
-    second: Any
-    low: Any = None
-    high: Any = None
+_WINDOW = 36.0  # nats of tilted mass that windows keep
 
 
 @dataclass(frozen=True)
@@ -53,104 +38,16 @@ class LatticeLaw:
     masses: list[Any]
 
 
-def merged(cells: Sequence[Cell], step: Any, tilt: Any, slack: Any) -> LatticeLaw:
-    """Events with ratios of at least exp(k step - slack), from the top down.
-
-    At each point k the cells above it pay for as many of those below it as they can; the rest
-    of those goes on to the next point, where it is above.
-    """
-    above: dict[int, list[Any]] = {}
-    below: dict[int, list[Any]] = {}
-    for cell in cells:
-        if not (cell.first > 0 and cell.second > 0):
-            continue  # dropping is sound for a lower end
-        loss = (cell.first / cell.second).log()
-        k = math.floor(float(loss / step) + 0.5)
-        part = above
-        if not cell.first >= (k * step - slack).exp() * cell.second:
-            if cell.first >= ((k - 1) * step - slack).exp() * cell.second:
-                part = below
-            else:
-                continue
-        held = part.setdefault(k, [flint.arb(0), flint.arb(0)])
-        held[0], held[1] = held[0] + cell.first, held[1] + cell.second
-    found: dict[int, Any] = {}
-    points = sorted({*above, *below})
-    if not points:
-        return LatticeLaw(0, [])
-    zero = flint.arb(0)
-    carried = [zero, zero]
-    for k in range(points[-1], points[0] - 2, -1):
-        if k not in above and k not in below and carried[0].is_zero():
-            continue
-        ratio = (k * step - slack).exp()
-        first, second = above.get(k, (zero, zero))
-        first, second = first + carried[0], second + carried[1]
-        carried = [zero, zero]
-        poor, rich = below.get(k), first - ratio * second
-        if poor is not None:
-            owed = ratio * poor[1] - poor[0]
-            if owed <= rich:
-                first = first + poor[0]
-            else:
-                share = zero
-                if rich > 0 and owed > 0:
-                    share = min_ball((rich / owed).lower())
-                first = first + share * poor[0]
-                carried = [(1 - share) * poor[0], (1 - share) * poor[1]]
-        if first > 0:
-            found[k] = first
-    return _law(found, step, tilt)
-
-
-def min_ball(value: Any) -> Any:
-    """``value`` cut to [0, 1]."""
-    if value > 1:
-        return flint.arb(1)
-    return value if value > 0 else flint.arb(0)
-
-
-def spread(cells: Sequence[Cell], step: Any, tilt: Any, slack: Any) -> tuple[LatticeLaw, Any]:
-    """A law that dominates, up to ``slack`` in each loss, and the mass at an infinite loss."""
-    found: dict[int, Any] = {}
-    lost = flint.arb(0)
-
-    def put(k: int, mass: Any) -> None:
-        found[k] = found[k] + mass if k in found else mass
-
-    for cell in cells:
-        if cell.high is None:
-            lost = lost + cell.first
-            continue
-        top = math.ceil(float(cell.high / step) - 1e-7)
-        while not cell.high <= top * step + slack:
-            top += 1
-        if cell.low is None:
-            put(top, cell.first)
-            continue
-        bottom = math.floor(float(cell.low / step) + 1e-7)
-        while not cell.low >= bottom * step - slack:
-            bottom -= 1
-        if bottom >= top:
-            put(top, cell.first)
-            continue
-        width = (top - bottom) * step + 2 * slack
-        far = (cell.first - (bottom * step - slack).exp() * cell.second) / -(-width).expm1()
-        put(top, far)
-        put(bottom, cell.first - far)
-    return _law(found, step, tilt), lost
-
-
-def _law(found: dict[int, Any], step: Any, tilt: Any) -> LatticeLaw:
+def law_of(found: Mapping[int, Any], step: Any, tilt: Any) -> LatticeLaw:
+    """The tilted law of masses at lattice points."""
     if not found:
         return LatticeLaw(0, [])
     start, end = min(found), max(found)
     if end - start > LONGEST:
         raise OutOfReach(f"one release spans more than {LONGEST} lattice points")
-    zero = flint.arb(0)
-    masses = [
-        found[k] * (tilt * k * step).exp() if k in found else zero for k in range(start, end + 1)
-    ]
+    masses = [flint.arb(0)] * (end - start + 1)
+    for k, mass in found.items():
+        masses[k - start] = mass * (tilt * k * step).exp()
     return LatticeLaw(start, masses)
 
 
@@ -201,7 +98,7 @@ class Composer:
 
 
 class _Tails:
-    """Where powers of a lattice law have all but exp(-48) of their mass, in doubles: a choice."""
+    """Where powers of a lattice law have all but exp(-36) of their mass, in doubles: a choice."""
 
     def __init__(self, law: LatticeLaw) -> None:
         mids = [float(m.mid().log()) if m > 0 else -math.inf for m in law.masses]

@@ -80,7 +80,7 @@ class Masses:
         self._centers = [ball(place) / self._scale for place in places]
         self._double_centers = np.array([float(center) for center in self._centers])
         self._double_weights = np.array([_log(weight) for weight in self.weights])
-        self._normal = pair.noise == "normal"
+        self.normal = pair.noise == "normal"
 
     @property
     def centers(self) -> Array:
@@ -92,10 +92,19 @@ class Masses:
         """Means of the components of P."""
         return self._double_centers[self._of_first]
 
+    @property
+    def components(self) -> list[tuple[float, float, float]]:
+        """(chance, mean under P, mean under Q) of each number of copies, in doubles."""
+        places = self._double_centers
+        return [
+            (float(weight), float(places[i]), float(places[j]))
+            for weight, i, j in zip(self.weights, self._of_first, self._of_second, strict=True)
+        ]
+
     def log_densities(self, x: Array) -> tuple[Array, Array]:
         """(log dP, log dQ) at ``x`` in doubles, up to one constant."""
         distance = np.abs(x[None, :] - self._double_centers[:, None])
-        logs = -0.5 * distance * distance if self._normal else -distance
+        logs = -0.5 * distance * distance if self.normal else -distance
 
         def mixture(places: list[int]) -> Array:
             terms = logs[places] + self._double_weights[:, None]
@@ -117,7 +126,7 @@ class Masses:
     def _beyond(self, distance: Any) -> tuple[bool, Any]:
         right = not distance <= 0
         size = distance if right else -distance
-        if self._normal:  # holds for either sign, should the ball contain 0
+        if self.normal:  # holds for either sign, should the ball contain 0
             return right, (size / flint.arb(2).sqrt()).erfc() / 2
         chance = (-abs(size)).exp() / 2
         return right, chance if size >= 0 else chance.union(1 - chance)
@@ -142,7 +151,7 @@ class Masses:
         values = []
         for center in self._centers:
             distance = point - center
-            if self._normal:
+            if self.normal:
                 values.append((center * (point - center / 2)).exp())
             else:
                 values.append((-abs(distance) + abs(point)).exp())

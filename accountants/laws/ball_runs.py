@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,19 +14,14 @@ import numpy as np
 
 from accountants.laws import ball_cuts, ball_single
 from accountants.laws.ball_cuts import Sketch
-from accountants.laws.ball_lattice import (
-    Cell,
-    Composer,
-    LatticeLaw,
-    beyond,
-    merged,
-    spread,
-    tilted_total,
-)
+from accountants.laws.ball_ladder import Rungs, descend
+from accountants.laws.ball_lattice import Composer, LatticeLaw, beyond, tilted_total
 from accountants.laws.ball_masses import Masses, OutOfReach
 from accountants.laws.ball_pairs import LocationPair, Pair, Product, TablePair, ball
+from accountants.laws.ball_rounding import Cell, Lattice, merged, spread
 
-_ROOM = 70.0  # nats of tilted weight below which cells are left out
+LATTICE_BITS = 96
+_ROOM = 50.0  # nats of tilted weight below which cells are left out
 
 
 @dataclass(frozen=True)
@@ -138,87 +132,120 @@ class Run:
 
     def lower(self, spacing: float, deadline: float) -> Any:
         """Lower end of δ(ε): certain with any spacing."""
-        step, tilt, epsilon = self.step(spacing), flint.arb(self.tilt), self._target.epsilon
-        slack = step * flint.arb(2) ** -80
-        laws: list[tuple[LatticeLaw, int]] = []
-        for i, (pair, count) in enumerate(self._parts):
-            cells = self._lower_cells(i, pair, float(step))
-            laws.append((merged(cells, step, tilt, slack), count))
-        moved = (epsilon + sum(n for _, n in laws) * slack).upper()
-        law = Composer(deadline).product(laws)
-        return beyond(law, moved, step, tilt)
+        with flint.ctx.workprec(LATTICE_BITS):
+            step, tilt, epsilon = self.step(spacing), flint.arb(self.tilt), self._target.epsilon
+            laws: list[tuple[LatticeLaw, int]] = []
+            moved = epsilon
+            for i, (pair, count) in enumerate(self._parts):
+                cells, lattice = self._lower_cells(i, pair, step, tilt)
+                laws.append((merged(cells, lattice), count))
+                moved = moved + count * (lattice.slack - lattice.offset)
+            return beyond(Composer(deadline).product(laws), moved.upper(), step, tilt)
 
     def upper(self, spacing: float, deadline: float) -> Any:
         """Upper end of δ(ε) of this product, whose losses must be monotone in the outputs."""
-        step, tilt, epsilon = self.step(spacing), flint.arb(self.tilt), self._target.epsilon
-        laws: list[tuple[LatticeLaw, int]] = []
-        kept, moved = flint.arb(1), epsilon
-        for i, (pair, count) in enumerate(self._parts):
-            table = isinstance(pair, TablePair)
-            slack = step * flint.arb(2) ** (-80 if table else -30)
-            cells, left_out = self._upper_cells(i, pair, float(step))
-            law, lost = spread(cells, step, tilt, slack)
-            laws.append((law, count))
-            kept = kept * ((1 - lost) * (1 - left_out)) ** count
-            moved = moved - count * slack
-        moved = moved.lower()
-        law = Composer(deadline).product(laws)
-        held = flint.arb(0)
-        for mass in law.masses:
-            held = held + mass
-        cut_off = (tilted_total(laws) - held).nonnegative_part()
-        value = beyond(law, moved, step, tilt) + (-tilt * moved).exp() * cut_off
-        return value + (1 - kept)
+        with flint.ctx.workprec(LATTICE_BITS):
+            step, tilt, moved = self.step(spacing), flint.arb(self.tilt), self._target.epsilon
+            laws: list[tuple[LatticeLaw, int]] = []
+            kept = flint.arb(1)
+            for i, (pair, count) in enumerate(self._parts):
+                slack = step * flint.arb(2) ** (-64 if isinstance(pair, TablePair) else -30)
+                cells, points, left_out = self._upper_cells(i, pair, float(step))
+                law, lost = spread(cells, Lattice(points, step, tilt, slack, flint.arb(0)))
+                laws.append((law, count))
+                kept = kept * ((1 - lost) * (1 - left_out)) ** count
+                moved = moved - count * slack
+            moved = moved.lower()
+            law = Composer(deadline).product(laws)
+            held = flint.arb(0)
+            for mass in law.masses:
+                held = held + mass
+            cut_off = (tilted_total(laws) - held).nonnegative_part()
+            value = beyond(law, moved, step, tilt) + (-tilt * moved).exp() * cut_off
+            return value + (1 - kept)
 
-    def _lower_cells(self, i: int, pair: Pair, step: float) -> list[Cell]:
+    def _lower_cells(self, i: int, pair: Pair, step: Any, tilt: Any) -> tuple[list[Cell], Lattice]:
+        zero = flint.arb(0)
         if isinstance(pair, TablePair):
-            return _table_cells(pair)
+            cells = _table_cells(pair)
+            slack = step * flint.arb(2) ** -64
+            return cells, Lattice(_table_points(cells, float(step)), step, tilt, slack, zero)
         masses, x = Masses(pair, self._target.log_tail), self._grids[i]
         first, second = masses.log_densities(x)
         weight = first + self.tilt * (first - second)
         keep = np.flatnonzero(weight > weight.max() - _ROOM)
         x = x[max(keep[0] - 1, 0) : keep[-1] + 2]
-        points = [masses.at(float(point)) for point in ball_cuts.cuts(masses, x, step / 2)]
-        ends: list[Any] = [None, *points, None]
-        return [Cell(*masses.between(a, b)) for a, b in itertools.pairwise(ends)]
+        slack = max(float(step) * 2.0**-23, 2e-12)
+        best = self._best_rungs(masses, pair, x, float(step), slack)
+        cuts = [masses.at(point) for point in best.cuts]
+        cells = [Cell(*masses.between(a, b)) for a, b in itertools.pairwise([None, *cuts, None])]
+        points = range(best.points[0] - 1, best.points[-1] + 2)
+        return cells, Lattice(points, step, tilt, flint.arb(slack), flint.arb(best.offset))
 
-    def _upper_cells(self, i: int, pair: Pair, step: float) -> tuple[list[Cell], Any]:
+    def _best_rungs(
+        self, masses: Masses, pair: LocationPair, x: Any, step: float, slack: float
+    ) -> Rungs:
+        fixed = pair.noise == "laplace"
+        tried = [
+            descend(
+                masses,
+                x,
+                self._points(masses, x - 0.0, step, offset),
+                step,
+                offset,
+                slack,
+                self.tilt,
+            )
+            for offset in ([0.0] if fixed else np.arange(8) * step / 8)
+        ]
+        return min(tried, key=lambda rungs: rungs.waste)
+
+    def _points(self, masses: Masses, x: Any, step: float, offset: float = 0.0) -> list[int]:
+        sketch = ball_cuts.sketch(masses, x, masses.normal)
+        return ball_cuts.stops(sketch.losses - offset, sketch.logs, self.tilt, step)
+
+    def _upper_cells(self, i: int, pair: Pair, step: float) -> tuple[list[Cell], list[int], Any]:
         if isinstance(pair, TablePair):
-            return _table_cells(pair), flint.arb(0)
+            cells = _table_cells(pair)
+            return cells, _table_points(cells, step), flint.arb(0)
         if not pair.monotone:
             raise OutOfReach("no upper end where the loss is not monotone in the output")
         masses, x = Masses(pair, self._target.log_tail, conditioned=True), self._grids[i]
-        if pair.first < pair.second:
+        rising = pair.first > pair.second
+        if not rising:
             x = x[::-1]
-        first, second = masses.log_densities(x)
-        losses = first - second
-        below = np.logaddexp.accumulate(first + math.log(abs(x[1] - x[0]))) + self.tilt * losses
-        weight = first + self.tilt * losses
-        start = (
-            int(np.searchsorted(below > weight.max() - _ROOM, True))
-            if pair.noise == "normal"
-            else 0
-        )
-        x = np.sort(x[max(start - 1, 0) :])
-        found = ball_cuts.cuts(masses, x, step / 2)
-        if pair.noise == "normal":  # up to the last point that matters; what is beyond is lost
-            found = np.unique(
-                np.concatenate([found, x[-1:] if pair.first > pair.second else x[:1]])
-            )
-        points = [masses.at(float(point)) for point in found]
-        losses_at = [masses.density_ratio(float(point)).log() for point in found]
-        if pair.first < pair.second:
-            points.reverse()
-            losses_at.reverse()
+        if masses.normal:  # what lies far below is put at the first loss that may matter
+            first, second = masses.log_densities(x)
+            weight = first + self.tilt * (first - second)
+            heap = np.logaddexp.accumulate(first + math.log(abs(x[1] - x[0])))
+            heap += self.tilt * (first - second)
+            x = x[max(int(np.searchsorted(heap > weight.max() - _ROOM, True)) - 1, 0) :]
+        end = x[-1:]
+        x = np.sort(x)
+        points = self._points(masses, x, step)
+        found = ball_cuts.cuts(masses, x, step * np.array(points, dtype=float))
+        if masses.normal:  # up to the last point that matters; what lies beyond is lost
+            found = np.unique(np.concatenate([found, end]))
+        if not rising:
+            found = found[::-1]
+        places = [masses.at(float(point)) for point in found]
         least, most = ball_single.extremes(pair)
-        ends: list[Any] = [None, *points, None]
-        bounds = [least, *losses_at, most]
+        losses = [least, *(masses.density_ratio(float(point)).log() for point in found), most]
         cells = []
-        for j in range(len(ends) - 1):
-            a, b = ends[j], ends[j + 1]
-            mass = masses.between(a, b) if pair.first > pair.second else masses.between(b, a)
-            cells.append(Cell(*mass, bounds[j], bounds[j + 1]))
-        return cells, masses.lost
+        for j, (a, b) in enumerate(itertools.pairwise([None, *places, None])):
+            mass = masses.between(a, b) if rising else masses.between(b, a)
+            cells.append(Cell(*mass, losses[j], losses[j + 1]))
+        return cells, points, masses.lost
+
+
+def _table_points(cells: Sequence[Cell], step: float) -> list[int]:
+    """The lattice points around every loss of a table."""
+    found = set()
+    for cell in cells:
+        if cell.low is not None:
+            at = round(float(cell.low) / step)
+            found |= {at - 1, at, at + 1}
+    return sorted(found)
 
 
 def _table_cells(pair: TablePair) -> list[Cell]:
@@ -245,8 +272,3 @@ def _atom(pair: Pair) -> Any:
         rows = zip(pair.first, pair.second, strict=True)
         return max((abs((ball(p) / ball(q)).log()) for p, q in rows if p and q), key=float)
     return ball(abs(pair.first - pair.second)) / ball(pair.variance).sqrt()
-
-
-def seconds_left(deadline: float) -> float:
-    """Until a time of ``time.perf_counter``."""
-    return deadline - time.perf_counter()
