@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -12,7 +13,9 @@ import pytest
 
 from accountants.laws import catalogue, pytest_items
 from accountants.laws.check import DEFAULT_EXAMPLES
+from accountants.laws.pytest_plugin import REFINEMENTS
 from tests.laws.made_report import EVENT, FOUND, RELATION, made_report
+from tests.repo.project import ROOT
 
 pytest_plugins = ["pytester"]
 
@@ -349,3 +352,9 @@ def test_with_the_option_no_command_line_and_no_pictures_are(tmp_path):
     assert "confirmed by: " in run.stdout
     assert set(names) >= {"hypothesis", "numpy", "dp_accounting"}
     assert not set(names) & {"typer", "matplotlib", "z3", "rich", "dp2theory"}
+
+
+def test_the_guide_names_every_option_and_no_other():
+    guide = (ROOT / "docs" / "how-to" / "property-test-your-accountant.md").read_text()
+    named = set(re.findall(r"--accountant[a-z-]*", guide))
+    assert named == {"--accountant", *REFINEMENTS.values()}

@@ -57,6 +57,8 @@ def test_wheel_settings():
     project = settings()
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == list(PACKAGES)
     assert project["project"]["requires-python"] == ">=3.11"
+    plugins = project["project"]["entry-points"]["pytest11"]
+    assert plugins == {"accountant-laws": "accountants.laws.pytest_plugin"}
     assert project["tool"]["pytest"]["ini_options"]["filterwarnings"][0] == "error"
 
 
