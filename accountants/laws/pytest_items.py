@@ -158,7 +158,9 @@ def _literal(value: float) -> str:
 def _source(candidate: Candidate) -> tuple[str | None, int]:
     """File and line (from 0) of the accountant's class, where it has one."""
     try:
-        kind = type(candidate.make(candidate.relations[0]))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            kind = type(candidate.make(candidate.relations[0]))
         return inspect.getsourcefile(kind), inspect.getsourcelines(kind)[1] - 1
     except Exception:  # only where it stands is lost
         return None, 0

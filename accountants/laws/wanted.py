@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -61,10 +62,12 @@ def read_wanted(accountant: str, *, laws: str | None, relation: str | None) -> W
     """
     wanted, chosen = law_ids(laws), _relation(relation)
     need_enclosures()
-    candidate = load(accountant)
-    if chosen is None:
-        return Wanted(candidate, wanted, candidate.relations)
-    return Wanted(_under(candidate, chosen, accountant), wanted, (chosen,))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # those of the accountant are its users' to see
+        candidate = load(accountant)
+        if chosen is None:
+            return Wanted(candidate, wanted, candidate.relations)
+        return Wanted(_under(candidate, chosen, accountant), wanted, (chosen,))
 
 
 def law_ids(text: str | None) -> tuple[str, ...]:

@@ -191,6 +191,17 @@ def test_an_ini_file_that_makes_warnings_errors(inner, pytester):
 
 
 @pytest.mark.usefixtures("stand")
+def test_an_accountant_that_warns_is_tested_like_any_other(inner, pytester):
+    text = MINE.replace("class Mine:", "import warnings\nwarnings.warn('new')\n\nclass Mine:")
+    maker = "    def __init__(self):\n        warnings.warn('made')\n\n    def compose"
+    pytester.makepyfile(warns=text.replace("    def compose", maker, 1))
+    result = inner("-W error -rs --accountant-laws L1,L5", accountant="warns:Mine")
+    result.assert_outcomes(passed=1, skipped=1)
+    result.stdout.fnmatch_lines(["SKIPPED * warns.py:*: L5 *"])
+    assert "warning" not in result.stdout.str()
+
+
+@pytest.mark.usefixtures("stand")
 @pytest.mark.parametrize(
     ("words", "chosen"),
     [
