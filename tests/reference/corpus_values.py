@@ -81,7 +81,9 @@ def ends(event: Plain, relation: str, delta: Fraction) -> Ends:
     shift = 2 if relation == "replace-one" else 1
     if kinds & {"laplace", "randomized-response"}:
         return proved(_beside(parts, relation, shift), delta)
-    if kinds == {"gaussian"}:
+    if all(_step(leaf, 1).q == 1 for leaf, _ in parts if "source_dataset_size" not in leaf) and (
+        kinds <= {"gaussian", "poisson-sampled"}
+    ):
         return proved(balls.gaussian(_square(parts, shift)), delta)
     if len(parts) == 1 and parts[0][1] == 1:
         return _single(parts[0][0], relation, delta)
@@ -227,7 +229,7 @@ def _poisson(steps: list[Step], direction: str, delta: Fraction) -> Ends:
                 ]
                 if same and row.direction == direction and float(row.delta or 0) == float(delta):
                     return from_value(Value(row.value, row.digits, row.method))
-    return from_value(oracle.epsilon(steps, direction, delta))
+    return from_value(oracle.epsilon(steps, direction, delta, fixed_oracle.LIGHT, 12.0))
 
 
 def _fixed_size(run: Run, relation: str, delta: Fraction) -> Ends:
@@ -286,7 +288,7 @@ def _mixed_sizes(parts: list[tuple[Plain, int]], relation: str, delta: Fraction)
     backward = [(law.reversed(), count) for law, count in laws]
     found = []
     for composition in (laws, backward):
-        ball, digits = contour.epsilon_reference(composition, delta, 4e8, fixed_oracle.CHOICES)
+        ball, digits = contour.epsilon_reference(composition, delta, 4e8, fixed_oracle.LIGHT)
         if not ball > 0:
             raise Unserved("epsilon is 0")
         text = str(ball.str(25, radius=False))
@@ -308,7 +310,6 @@ _METHODS = {
     "contour, python-flint": "contour inversion in ball arithmetic, two runs",
     "two contours, python-flint": "contour inversion in ball arithmetic, two runs",
     "positive convolution": "repeated positive convolution on a lattice, extrapolated",
-    "closed form, mpmath": "closed form, mpmath 60 digits",
 }
 
 
