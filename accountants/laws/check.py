@@ -1,0 +1,133 @@
+"""Runs the laws against an accountant."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from accountants import validation
+from accountants.laws import catalogue
+from accountants.laws.candidate import Candidate, Relation
+from accountants.laws.law import Law, Scope
+from accountants.laws.report import Finding, Kind, LawReport, LawResult, Verdict
+from accountants.laws.sandbox import Sandbox
+from accountants.laws.search import Searched, search
+
+DEFAULT_EXAMPLES = 25
+
+
+def check_accountant(
+    make_accountant: Candidate | Callable[..., Any],
+    *,
+    laws: str | Iterable[str] = "all",
+    relation: Relation | None = None,
+    max_examples: int = DEFAULT_EXAMPLES,
+    seed: int = 0,
+    name: str | None = None,
+    progress: Callable[[str], None] | None = None,
+) -> LawReport:
+    """Look for answers of an accountant that break the laws of accounting.
+
+    Every question goes to a fresh accountant in a process of its own, with limits on time and
+    memory.  Corners are asked first, then random examples; what breaks a law is shrunk to a simple
+    case, and an ε below the truth counts only when ball arithmetic, which shares nothing with our
+    engines, confirms it.
+
+    Parameters
+    ----------
+    make_accountant : callable or Candidate
+        A class or function that takes the neighbouring relation (as ``neighboring_relation``,
+        ``relation`` or its only required argument) or nothing.  What it makes needs
+        ``compose(event, count)`` and ``get_epsilon(target_delta)``, as a
+        ``dp_accounting.PrivacyAccountant`` has.
+    laws : str or iterable of str
+        "all", or ids such as "L4".
+    relation : NeighboringRelation, optional
+        Default: each one that the accountant can be made for.
+    max_examples : int
+        Random examples for a law and relation (in addition to the corners), shared by its clauses.
+    seed : int
+        The same seed repeats the run.
+    name : str, optional
+        For the report.
+    progress : callable, optional
+        Gets one line before each law.
+
+    Returns
+    -------
+    LawReport
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain, or python-flint, which confirms violations, is not
+        installed.
+
+    Examples
+    --------
+    >>> from accountants import ExactAccountant
+    >>> check_accountant(ExactAccountant, laws="L1", max_examples=2).ok
+    True
+    """
+    _need_flint()
+    candidate = Candidate.from_callable(make_accountant, name=name, relation=relation)
+    wanted = catalogue.chosen(laws)
+    examples = validation.whole(max_examples, "max_examples", 0)
+    number = validation.whole(seed, "seed", 0)
+    relations = (relation,) if relation is not None else candidate.relations
+    before = time.process_time()
+    results: list[LawResult] = []
+    with Sandbox(candidate) as box:
+        for law in wanted:
+            for under in relations:
+                if progress is not None:
+                    progress(f"{law.id} {law.title} under {under.name}")
+                scope = Scope(candidate, under, box.ask, number, examples)
+                results.append(_result(law, scope))
+    spent = time.process_time() - before + box.cpu_time
+    return LawReport(candidate.name, candidate.version, number, examples, tuple(results), spent)
+
+
+def _need_flint() -> None:
+    try:
+        import flint  # noqa: F401
+    except ImportError:
+        raise ValueError(
+            "python-flint is not installed: violations are confirmed in its ball arithmetic "
+            "(pip install 'dp2theory[certify]')"
+        ) from None
+
+
+def _result(law: Law, scope: Scope) -> LawResult:
+    relation = scope.relation.name
+    reason = law.applies(scope.candidate)
+    if reason:
+        return LawResult(law.id, law.title, relation, Verdict.NOT_APPLICABLE, 0, 0, note=reason)
+    random = [clause for clause in law.clauses if clause.strategy is not None]
+    share = -(-scope.max_examples // len(random)) if random else 0
+    seen = [search(clause, scope, share) for clause in law.clauses]
+    findings = tuple(finding for one in seen for finding in one.findings)
+    answered, refused = sum(s.answered for s in seen), sum(s.refused for s in seen)
+    verdict = _verdict(findings, answered, refused)
+    return LawResult(
+        law.id, law.title, relation, verdict, answered, refused, findings, _note(verdict, seen)
+    )
+
+
+def _verdict(findings: tuple[Finding, ...], answered: int, refused: int) -> Verdict:
+    if any(finding.counts for finding in findings):
+        return Verdict.VIOLATED
+    if any(finding.kind is not Kind.LOOSENESS for finding in findings):
+        return Verdict.SUSPECT
+    if answered:
+        return Verdict.HOLDS
+    return Verdict.REFUSED if refused else Verdict.NOT_APPLICABLE
+
+
+def _note(verdict: Verdict, seen: list[Searched]) -> str:
+    """Why there is no verdict."""
+    if verdict not in (Verdict.REFUSED, Verdict.NOT_APPLICABLE):
+        return ""
+    reasons = [reason for one in seen for reason in one.reasons]
+    return reasons[0] if reasons else "nothing to ask"
