@@ -104,6 +104,28 @@ def best_tilt(sketches: Sequence[tuple[Sketch, int]], epsilon: float) -> tuple[f
     return tilt, exponent
 
 
+def tilt_for_delta(sketches: Sequence[tuple[Sketch, int]], log_delta: float) -> float:
+    """The tilt that gives the smallest Chernoff bound on the ε of a δ."""
+
+    def value(log_tilt: float) -> float:
+        tilt = math.exp(log_tilt)
+        factor = tilt * math.log(tilt) - (1 + tilt) * math.log1p(tilt)
+        total = sum(n * s.cumulant(tilt) for s, n in sketches)
+        return (total + factor - log_delta) / tilt
+
+    low, high = math.log(1e-3), math.log(1e7)
+    points = np.linspace(low, high, 47)
+    i = int(np.argmin([value(float(point)) for point in points]))
+    low, high = float(points[max(i - 1, 0)]), float(points[min(i + 1, 46)])
+    for _ in range(18):
+        a, b = low + 0.382 * (high - low), low + 0.618 * (high - low)
+        if value(a) < value(b):
+            high = b
+        else:
+            low = a
+    return math.exp((low + high) / 2)
+
+
 def stops(losses: Array, logs: Array, tilt: float, step: float) -> list[int]:
     """Lattice points in use: all of them where there is much of the tilted law, few elsewhere.
 

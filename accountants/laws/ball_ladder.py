@@ -31,12 +31,15 @@ class Rungs:
     offset : float
     waste : float
         Logarithm of the tilted P-mass of the last cell times the loss that its rounding costs.
+    lost : float
+        That loss (of the costliest piece).
     """
 
     cuts: list[float]
     points: Sequence[int]
     offset: float
     waste: float
+    lost: float
 
 
 class _Chances:
@@ -95,17 +98,19 @@ def descend(
     losses = masses.log_ratio(x)
     turns = np.flatnonzero(np.diff(np.sign(np.diff(losses)))) + 1
     pieces = [piece for piece in np.split(np.arange(x.size), turns) if piece.size > 1]
-    wanted = [(k, offset + step * k) for k in points]
+    wanted = [offset + step * k for k in points]
     cuts: list[float] = [float(x[piece[0]]) for piece in pieces[1:]]
-    waste = -math.inf
+    waste, lost = -math.inf, 0.0
     for number, piece in enumerate(pieces):
         ends = (number == 0, number == len(pieces) - 1)
-        found, lost = _piece(
-            masses, x[piece], losses[piece], [at for _, at in wanted], slack, step, ends
+        found, size, at, rounded = _piece(
+            masses, x[piece], losses[piece], wanted, slack, step, ends
         )
         cuts += found
-        waste = float(np.logaddexp(waste, lost[0] + tilt * lost[1]))
-    return Rungs(sorted(set(cuts)), points, offset, waste)
+        cost = size + tilt * at + math.log(rounded + 1e-300)
+        if cost > waste:
+            waste, lost = cost, rounded
+    return Rungs(sorted(set(cuts)), points, offset, waste, lost)
 
 
 def _piece(
@@ -116,8 +121,8 @@ def _piece(
     slack: float,
     step: float,
     open_ends: tuple[bool, bool],
-) -> tuple[list[float], tuple[float, float]]:
-    """Cuts of a monotone piece; log of (mass times rounded loss) of the last cell, and its loss."""
+) -> tuple[list[float], float, float, float]:
+    """Cuts of a monotone piece; of the last cell log mass, loss, and what rounding takes off."""
     chances = _Chances(masses)
     ends = (
         -math.inf if open_ends[0] else float(x[0]),
@@ -126,7 +131,8 @@ def _piece(
     if losses[-1] < losses[0]:
         losses, x, ends = losses[::-1], x[::-1], (ends[1], ends[0])
     losses = np.maximum.accumulate(losses)
-    inside = [at for at in wanted if losses[0] < at < losses[-1]]
+    # A point at the largest loss counts: a whole range of outputs may have that loss.
+    inside = [at for at in wanted if losses[0] < at <= losses[-1] + 0.25 * slack]
     places = [float(place) for place in np.interp(inside, losses, x)]
     last = ends[1]
     cuts: list[float] = []
@@ -145,11 +151,10 @@ def _piece(
             last = found
     first, second = chances.between(min(ends[0], last), max(ends[0], last))
     if first <= 0 or second <= 0 or not wanted:
-        return cuts, (-math.inf, 0.0)
+        return cuts, -math.inf, 0.0, 0.0
     at = math.log(first / second)
     units = (at + 0.5 * slack - wanted[0]) / step
-    lost = (units - math.floor(units)) * step
-    return cuts, (math.log(first) + math.log(lost + 1e-300), at)
+    return cuts, math.log(first), at, (units - math.floor(units)) * step
 
 
 def _solve(

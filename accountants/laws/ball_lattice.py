@@ -21,7 +21,7 @@ from accountants.laws.ball_masses import OutOfReach
 Array = NDArray[np.float64]
 
 LONGEST = 1_500_000  # coefficients of one polynomial
-_WINDOW = 36.0  # nats of tilted mass that windows keep
+_WINDOW = 27.0  # nats of tilted mass that windows keep
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Composer:
 
 
 class _Tails:
-    """Where powers of a lattice law have all but exp(-36) of their mass, in doubles: a choice."""
+    """Where powers of a lattice law have all but exp(-27) of their mass, in doubles: a choice."""
 
     def __init__(self, law: LatticeLaw) -> None:
         mids = [float(m.mid().log()) if m > 0 else -math.inf for m in law.masses]
@@ -128,22 +128,57 @@ class _Tails:
         return LatticeLaw(law.start + first, law.masses[first:last])
 
 
-def beyond(law: LatticeLaw, epsilon: Any, step: Any, tilt: Any) -> Any:
-    """E (1 - exp(epsilon - loss))+ of a tilted lattice law, without what was cut off.
+@dataclass(frozen=True)
+class Curve:
+    """Ends of δ(ε) on one side, from a composed law.
 
-    ``epsilon`` and ``step`` are exact, so that it is certain which points lie beyond.
+    Attributes
+    ----------
+    law : LatticeLaw
+    step, tilt : ball
+        Exact.
+    moved : ball
+        Exact; by how much ε is moved to account for offsets and slack.
+    cut_off : ball
+        Bound on the tilted mass outside the window (0 for lower ends).
+    missing : ball
+        Bound on the chance of an infinite loss (0 for lower ends).
     """
-    first = math.floor(float(epsilon / step)) - 2
-    while not first * step >= epsilon:
-        first += 1
-    masses = law.masses[max(0, first - law.start) :]
-    if not masses:
-        return flint.arb(0)
-    start = max(first, law.start)
-    poly = flint.arb_poly(masses)
-    value = poly((-tilt * step).exp()) * (-tilt * start * step).exp()
-    shifted = poly((-(tilt + 1) * step).exp()) * (epsilon - (tilt + 1) * start * step).exp()
-    return value - shifted
+
+    law: LatticeLaw
+    step: Any
+    tilt: Any
+    moved: Any
+    cut_off: Any
+    missing: Any
+
+    def delta(self, epsilon: Any) -> Any:
+        """The end at an exact ε: E (1 - exp(ε - loss))+ and what has to be added.
+
+        All comparisons are of exact numbers, so that it is certain which points lie beyond ε.
+        """
+        with flint.ctx.workprec(4 * flint.ctx.prec):
+            at = (epsilon + self.moved).mid()  # a sum of exact numbers
+        law, step, tilt = self.law, self.step, self.tilt
+        first = math.floor(float(at / step)) - 2
+        while not first * step >= at:
+            first += 1
+        rest = self.missing + (-tilt * at).exp() * self.cut_off
+        masses = law.masses[max(0, first - law.start) :]
+        if not masses:
+            return rest
+        start = max(first, law.start)
+        poly = flint.arb_poly(masses)
+        value = poly((-tilt * step).exp()) * (-tilt * start * step).exp()
+        shifted = poly((-(tilt + 1) * step).exp()) * (at - (tilt + 1) * start * step).exp()
+        return value - shifted + rest
+
+    def sketch(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Losses less ``moved`` and logarithms of the untilted masses, in doubles: to guess ε."""
+        step, tilt = float(self.step), float(self.tilt)
+        losses = step * (self.law.start + np.arange(float(len(self.law.masses))))
+        logs = [float(m.mid().log()) if m > 0 else -math.inf for m in self.law.masses]
+        return losses - float(self.moved), np.array(logs) - tilt * losses
 
 
 def tilted_total(laws: Sequence[tuple[LatticeLaw, int]]) -> Any:

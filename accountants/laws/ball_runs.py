@@ -15,26 +15,31 @@ import numpy as np
 from accountants.laws import ball_cuts, ball_single
 from accountants.laws.ball_cuts import Sketch
 from accountants.laws.ball_ladder import Rungs, descend
-from accountants.laws.ball_lattice import Composer, LatticeLaw, beyond, tilted_total
+from accountants.laws.ball_lattice import Composer, Curve, LatticeLaw, tilted_total
 from accountants.laws.ball_masses import Masses, OutOfReach
 from accountants.laws.ball_pairs import LocationPair, Pair, Product, TablePair, ball
 from accountants.laws.ball_rounding import Cell, Lattice, merged, spread
 
 LATTICE_BITS = 96
-_ROOM = 50.0  # nats of tilted weight below which cells are left out
+_ROOM = 36.0  # nats of tilted weight below which cells are left out
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a product: ε as an exact ball, and how small a δ matters."""
+    """What is asked of a product: ε as an exact ball (None: about that of δ), and which δ matters.
+
+    ``largest_epsilon`` bounds the ε of interest where none is given.
+    """
 
     epsilon: Any
     log_delta: float
+    largest_epsilon: float = 0.0
 
     @property
     def log_tail(self) -> float:
         """Chances below exp of this do not matter, under P or under Q."""
-        return self.log_delta - max(float(self.epsilon), 0.0) - 60.0
+        epsilon = self.largest_epsilon if self.epsilon is None else float(self.epsilon)
+        return self.log_delta - max(epsilon, 0.0) - 60.0
 
 
 def gathered(product: Product) -> list[tuple[Pair, int]]:
@@ -101,7 +106,11 @@ class Run:
             self._grids.append(x)
             sketches.append((ball_cuts.sketch(masses, x, normal), count))
         self._sketches = [s for s, _ in sketches]
-        self.tilt, self.log_bound = ball_cuts.best_tilt(sketches, float(target.epsilon))
+        if target.epsilon is None:
+            self.tilt = ball_cuts.tilt_for_delta(sketches, target.log_delta)
+            self.log_bound = target.log_delta
+        else:
+            self.tilt, self.log_bound = ball_cuts.best_tilt(sketches, float(target.epsilon))
         moments = [(s.moments(self.tilt)[1], n) for s, n in sketches]
         self.width = math.sqrt(sum(n * s * s for s, n in moments))
         self.narrowest = min(s for s, _ in moments)
@@ -130,39 +139,38 @@ class Run:
             return flint.arb(spacing)
         return (atoms[0] / max(1, math.ceil(float(atoms[0]) / spacing - 1e-9))).mid()
 
-    def lower(self, spacing: float, deadline: float) -> Any:
-        """Lower end of δ(ε): certain with any spacing."""
+    def lower(self, spacing: float, deadline: float) -> Curve:
+        """Lower ends of δ at every ε: certain with any spacing, closest at the target."""
         with flint.ctx.workprec(LATTICE_BITS):
-            step, tilt, epsilon = self.step(spacing), flint.arb(self.tilt), self._target.epsilon
+            step, tilt = self.step(spacing), flint.arb(self.tilt)
             laws: list[tuple[LatticeLaw, int]] = []
-            moved = epsilon
+            moved = flint.arb(0)
             for i, (pair, count) in enumerate(self._parts):
                 cells, lattice = self._lower_cells(i, pair, step, tilt)
                 laws.append((merged(cells, lattice), count))
                 moved = moved + count * (lattice.slack - lattice.offset)
-            return beyond(Composer(deadline).product(laws), moved.upper(), step, tilt)
+            law = Composer(deadline).product(laws)
+            return Curve(law, step, tilt, moved.upper(), flint.arb(0), flint.arb(0))
 
-    def upper(self, spacing: float, deadline: float) -> Any:
-        """Upper end of δ(ε) of this product, whose losses must be monotone in the outputs."""
+    def upper(self, spacing: float, deadline: float) -> Curve:
+        """Upper ends of δ of this product, whose losses must be monotone in the outputs."""
         with flint.ctx.workprec(LATTICE_BITS):
-            step, tilt, moved = self.step(spacing), flint.arb(self.tilt), self._target.epsilon
+            step, tilt = self.step(spacing), flint.arb(self.tilt)
             laws: list[tuple[LatticeLaw, int]] = []
-            kept = flint.arb(1)
+            missing, moved = flint.arb(0), flint.arb(0)
             for i, (pair, count) in enumerate(self._parts):
                 slack = step * flint.arb(2) ** (-64 if isinstance(pair, TablePair) else -30)
                 cells, points, left_out = self._upper_cells(i, pair, float(step))
                 law, lost = spread(cells, Lattice(points, step, tilt, slack, flint.arb(0)))
                 laws.append((law, count))
-                kept = kept * ((1 - lost) * (1 - left_out)) ** count
+                missing = missing + count * (lost + left_out)
                 moved = moved - count * slack
-            moved = moved.lower()
             law = Composer(deadline).product(laws)
             held = flint.arb(0)
             for mass in law.masses:
                 held = held + mass
             cut_off = (tilted_total(laws) - held).nonnegative_part()
-            value = beyond(law, moved, step, tilt) + (-tilt * moved).exp() * cut_off
-            return value + (1 - kept)
+            return Curve(law, step, tilt, moved.lower(), cut_off, missing)
 
     def _lower_cells(self, i: int, pair: Pair, step: Any, tilt: Any) -> tuple[list[Cell], Lattice]:
         zero = flint.arb(0)
@@ -185,20 +193,19 @@ class Run:
     def _best_rungs(
         self, masses: Masses, pair: LocationPair, x: Any, step: float, slack: float
     ) -> Rungs:
-        fixed = pair.noise == "laplace"
-        tried = [
-            descend(
-                masses,
-                x,
-                self._points(masses, x - 0.0, step, offset),
-                step,
-                offset,
-                slack,
-                self.tilt,
-            )
-            for offset in ([0.0] if fixed else np.arange(8) * step / 8)
-        ]
-        return min(tried, key=lambda rungs: rungs.waste)
+        def at(offset: float) -> Rungs:
+            points = self._points(masses, x, step, offset)
+            return descend(masses, x, points, step, offset, slack, self.tilt)
+
+        if pair.noise == "laplace":  # its atoms are lattice points without an offset
+            return at(0.0)
+        best = min((at(j * step / 4) for j in range(4)), key=lambda rungs: rungs.waste)
+        for _ in range(4):  # so that the last cell has the loss of a point, too
+            following = at(best.offset + 0.999 * best.lost)
+            if following.waste >= best.waste:
+                break
+            best = following
+        return best
 
     def _points(self, masses: Masses, x: Any, step: float, offset: float = 0.0) -> list[int]:
         sketch = ball_cuts.sketch(masses, x, masses.normal)
@@ -236,6 +243,18 @@ class Run:
             mass = masses.between(a, b) if rising else masses.between(b, a)
             cells.append(Cell(*mass, losses[j], losses[j + 1]))
         return cells, points, masses.lost
+
+
+def largest_loss(pair: Pair) -> Any:
+    """The supremum of the loss as a ball, reached or approached with positive chance, or None."""
+    if isinstance(pair, TablePair):
+        rows = [(p, q) for p, q in zip(pair.first, pair.second, strict=True) if p]
+        if any(q == 0 for _, q in rows):
+            return None
+        return max(((ball(p) / ball(q)).log() for p, q in rows), key=float)
+    if not pair.monotone:  # the special record against others of -1: one end is unbounded
+        return None
+    return ball_single.extremes(pair)[1]
 
 
 def _table_points(cells: Sequence[Cell], step: float) -> list[int]:

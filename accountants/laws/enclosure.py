@@ -19,10 +19,11 @@ import flint
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
+from accountants.laws.ball_curves import float_above, float_below
 from accountants.laws.ball_events import Bare, read
 from accountants.laws.ball_masses import OutOfReach
 from accountants.laws.ball_pairs import Product, attained, ball
-from accountants.laws.ball_runs import Run, Target, closed_form, gathered
+from accountants.laws.ball_runs import Run, Target, closed_form, gathered, largest_loss
 from accountants.walk import UnsupportedLeaf
 
 __all__ = ["Enclosure", "NoEnclosure", "delta_enclosure", "too_large", "too_small"]
@@ -95,15 +96,15 @@ def delta_enclosure(
     with flint.ctx.workprec(_BITS):
         products, shown = _products(event, relation)
         target = Target(ball(Fraction(value)), _SMALLEST_LOG)
-        lower, upper, name = _float_below(shown), 1.0 if shown > 0 else 0.0, "no noise"
+        lower, upper, name = float_below(shown), 1.0 if shown > 0 else 0.0, "no noise"
         for product in products:
             try:
                 low, high = _ends(product, target, spacing, deadline)
             except OutOfReach as error:
                 raise NoEnclosure(str(error)) from None
-            if _float_below(low) >= lower:
-                lower, name = _float_below(low), product.name
-            upper = max(upper, _float_above(high) if product.dominating else 1.0)
+            if float_below(low) >= lower:
+                lower, name = float_below(low), product.name
+            upper = max(upper, float_above(high) if product.dominating else 1.0)
         return Enclosure(min(lower, upper), upper, f"largest lower end: {name}")
 
 
@@ -142,9 +143,11 @@ def too_small(
         except (NoEnclosure, ValueError):
             return None
         if shown > claim:
-            at = _float_below(shown)
+            at = float_below(shown)
             return f"releases without noise show a record with chance {at!r}, above {delta!r}"
         target = Target(ball(Fraction(max(epsilon, 0.0))), log_delta)
+        if delta <= 0:
+            return _some_delta(products, target.epsilon, epsilon)
         searches = [_lower_ends(product, target, deadline) for product in products]
         names = [product.name for product in products]
         while searches:
@@ -187,12 +190,29 @@ def too_large(
         for product in products:
             for high, how in _upper_ends(product, target, deadline):
                 if high < claim:
-                    ends.append(f"{product.name}: at most {_float_above(high)!r} ({how})")
+                    ends.append(f"{product.name}: at most {float_above(high)!r} ({how})")
                     break
             else:
                 return None
     detail = "; ".join(ends) if ends else "no release"
     return f"δ({epsilon!r}) is below {delta!r} for every pair of data sets: {detail}"
+
+
+def _some_delta(products: list[Product], at: Any, epsilon: float) -> str | None:
+    """Proof that δ > 0: outcomes of positive chance have a loss above ε."""
+    for product in products:
+        total = flint.arb(0)
+        for pair, count in gathered(product):
+            most = largest_loss(pair)
+            if most is None:
+                return f"data sets ({product.name}) have losses without a bound, so that δ > 0"
+            total = total + count * most
+        if total > at:
+            return (
+                f"data sets ({product.name}) have losses above ε = {epsilon!r} with a positive "
+                f"chance (up to {float(total.lower())!r}), so that δ > 0"
+            )
+    return None
 
 
 def _products(
@@ -224,8 +244,10 @@ def _ends(
         target = Target(target.epsilon, max(target.log_delta, min(0.0, run.log_bound) - 20.0))
         run = Run(parts, target)
     step = spacing if spacing is not None else run.first_spacing / 27
-    lower = run.lower(step, deadline)
-    upper = run.upper(step, deadline) if product.dominating else flint.arb(1)
+    lower = run.lower(step, deadline).delta(target.epsilon)
+    upper = flint.arb(1)
+    if product.dominating:
+        upper = run.upper(step, deadline).delta(target.epsilon)
     return lower, upper
 
 
@@ -265,11 +287,12 @@ def _refined(
     run = Run(parts, target)
     if run.log_bound < target.log_delta - 2.0 and not upper:
         return  # by Chernoff δ is far below: only a choice of where not to look
-    spacing = run.first_spacing
+    spacing = run.first_spacing / (1 if run.exact else 4)
     before: Any = None
     for _ in range(most):
         start = time.perf_counter()
-        value = run.upper(spacing, deadline) if upper else run.lower(spacing, deadline)
+        curve = run.upper(spacing, deadline) if upper else run.lower(spacing, deadline)
+        value = curve.delta(target.epsilon)
         yield value, f"lattice of spacing {float(run.step(spacing)):.3g} in balls"
         claim = flint.arb(target.log_delta).exp()
         if before is not None and value > 0 and before > 0:
@@ -289,27 +312,6 @@ def _refined(
 def _sentence(name: str, low: tuple[Any, str], epsilon: float, delta: float) -> str:
     value, how = low
     return (
-        f"data sets ({name}) have δ >= {_float_below(value)!r} at ε = {epsilon!r}, above the "
+        f"data sets ({name}) have δ >= {float_below(value)!r} at ε = {epsilon!r}, above the "
         f"δ = {delta!r} that is claimed ({how})"
     )
-
-
-def _float_below(value: Any) -> float:
-    """A float at most the ball, in [0, 1]."""
-    low = float(value.lower())
-    if math.isnan(low):
-        return 0.0
-    while low > 0 and not flint.arb(low) <= value:
-        low = math.nextafter(low, 0.0)
-    return min(max(low, 0.0), 1.0)
-
-
-def _float_above(value: Any) -> float:
-    """A float at least the ball, in [0, 1]."""
-    high = float(value.upper())
-    if math.isnan(high):
-        return 1.0
-    high = max(high, 0.0)
-    while high < 1 and not flint.arb(high) >= value:
-        high = math.nextafter(high, 2.0)
-    return min(high, 1.0)

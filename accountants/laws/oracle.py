@@ -1,11 +1,13 @@
 """The truth between two ends, fast, for every event that the strategies make.
 
-Gaussian releases: the exact accountant.  Laplace and randomized response: their own closed forms.
-Several kinds together: the best part from below, the sum of the parts from above.
+Gaussian releases: the exact accountant.  One Laplace release and randomized response: their own
+closed forms.  Repeated Laplace releases and several kinds together: balls on a coarse lattice, or,
+where that would take too long, the best part from below and the sum of the parts from above.
 """
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 
@@ -17,11 +19,18 @@ from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.events import sampled_gaussian_event
 from accountants.laws import laplace, randomized_response
+from accountants.laws.ball_curves import OutOfReach
+from accountants.laws.ball_curves import delta_bracket as delta_by_balls
+from accountants.laws.ball_curves import epsilon_bracket as epsilon_by_balls
 from accountants.laws.ball_events import Bare, Laplace, Leaf, RandomizedResponse, read
-from accountants.rounding import above
+from accountants.laws.ball_pairs import attained
+from accountants.rounding import above, below
 from accountants.walk import Release, UnsupportedLeaf
 
 __all__ = ["NoOracle", "delta_bracket", "epsilon_bracket"]
+
+
+_SECONDS = 5.0
 
 
 class NoOracle(Exception):
@@ -116,57 +125,106 @@ def _epsilon(counts: Mapping[Leaf, int], relation: NeighboringRelation, delta: f
     if not counts or delta == 1:
         return Bracket(0.0, 0.0)
     kinds = _kinds(counts)
+    top = math.fsum(n * _largest_loss(leaf, relation) for leaf, n in counts.items())
+    top = above(top * (1 + 1e-14), 2)
+    if delta == 0:
+        return Bracket(top if top == math.inf else below(top * (1 - 4e-14), 4), top)
     if len(kinds) == 1:
-        return _epsilon_of_kind(kinds[0], relation, delta)
-    lower = max(_epsilon_of_kind(kind, relation, delta).lower for kind in kinds)
+        only = _epsilon_of_kind(kinds[0], relation, delta)
+        if only is not None:
+            return only
+    with contextlib.suppress(OutOfReach):
+        products = attained(counts, relation)
+        found = epsilon_by_balls(products, delta, top, _SECONDS)
+        if all(product.dominating for product in products):
+            return found
+        return Bracket(found.lower, max(found.lower, _summed(kinds, relation, delta, top)))
+    parts = [_epsilon_of_kind(kind, relation, delta) for kind in kinds]
+    lower = max([part.lower for part in parts if part is not None], default=0.0)
+    return Bracket(lower, max(lower, _summed(kinds, relation, delta, top)))
+
+
+def _summed(
+    kinds: list[dict[Leaf, int]], relation: NeighboringRelation, delta: float, top: float
+) -> float:
+    """Upper end of ε by basic composition, δ in equal shares."""
     share = delta / len(kinds) * (1 - 1e-15)
-    upper = math.fsum(_epsilon_of_kind(kind, relation, share).upper for kind in kinds)
-    return Bracket(lower, max(lower, above(upper)))
+    total = 0.0
+    for kind in kinds:
+        found = _epsilon_of_kind(kind, relation, share)
+        if found is None:
+            leaf, n = next(iter(kind.items()))
+            found = Bracket(0.0, above(n * _largest_loss(leaf, relation) * (1 + 1e-14), 2))
+        total += found.upper
+    return min(top, above(total, len(kinds)))
 
 
 def _delta(counts: Mapping[Leaf, int], relation: NeighboringRelation, epsilon: float) -> Bracket:
     if not counts or epsilon == math.inf:
         return Bracket(0.0, 0.0)
     kinds = _kinds(counts)
+    top = math.fsum(n * _largest_loss(leaf, relation) for leaf, n in counts.items())
+    if epsilon >= above(top * (1 + 1e-14), 2):
+        return Bracket(0.0, 0.0)
     if len(kinds) == 1:
-        return _delta_of_kind(kinds[0], relation, epsilon)
-    lower = max(_delta_of_kind(kind, relation, epsilon).lower for kind in kinds)
-    share = epsilon / len(kinds) * (1 - 1e-15)
-    upper = math.fsum(_delta_of_kind(kind, relation, share).upper for kind in kinds)
-    return Bracket(lower, min(1.0, max(lower, above(upper))))
+        only = _delta_of_kind(kinds[0], relation, epsilon)
+        if only is not None:
+            return only
+    try:
+        return delta_by_balls(attained(counts, relation), epsilon, _SECONDS)
+    except OutOfReach as error:
+        raise NoOracle(str(error)) from None
+
+
+def _largest_loss(leaf: Leaf, relation: NeighboringRelation) -> float:
+    """Largest loss of one use, inf where it has no bound."""
+    if isinstance(leaf, RandomizedResponse):
+        return _response(leaf, 1).loss
+    if not isinstance(leaf, Laplace):
+        return math.inf
+    ratio = _move(relation) / leaf.noise_multiplier
+    q = leaf.sampling_probability
+    if q == 1:
+        return ratio
+    if relation is NeighboringRelation.REPLACE_ONE:  # both sides have the record's absence
+        half = ratio / 2
+        if half > 700:
+            return ratio
+        return math.log1p(q * math.expm1(half)) - math.log1p(q * math.expm1(-half))
+    remove = math.log1p(q * math.expm1(ratio)) if ratio < 700 else ratio
+    return max(remove, -math.log1p(q * math.expm1(-ratio)))
 
 
 def _epsilon_of_kind(
     counts: Mapping[Leaf, int], relation: NeighboringRelation, delta: float
-) -> Bracket:
+) -> Bracket | None:
     leaf, n = next(iter(counts.items()))
     if isinstance(leaf, Release):
         return _gaussian(counts, relation, delta=delta)
     if isinstance(leaf, RandomizedResponse):
+        if n > randomized_response.MOST_TIMES:
+            return None
         return randomized_response.epsilon(_response(leaf, n), delta)
     assert isinstance(leaf, Laplace)
-    ratio = _move(relation) / leaf.noise_multiplier
-    if leaf.sampling_probability < 1:
-        return Bracket(0.0, above(ratio * n, 2))
-    single = laplace.one_epsilon(ratio, delta)
-    return single if n == 1 else Bracket(single.lower, above(ratio * n, 2))
+    if n == 1 and leaf.sampling_probability == 1:
+        return laplace.one_epsilon(_move(relation) / leaf.noise_multiplier, delta)
+    return None
 
 
 def _delta_of_kind(
     counts: Mapping[Leaf, int], relation: NeighboringRelation, epsilon: float
-) -> Bracket:
+) -> Bracket | None:
     leaf, n = next(iter(counts.items()))
     if isinstance(leaf, Release):
         return _gaussian(counts, relation, epsilon=epsilon)
     if isinstance(leaf, RandomizedResponse):
+        if n > randomized_response.MOST_TIMES:
+            return None
         return randomized_response.delta(_response(leaf, n), epsilon)
     assert isinstance(leaf, Laplace)
-    ratio = _move(relation) / leaf.noise_multiplier
-    upper = 0.0 if epsilon > above(ratio * n, 2) else 1.0
-    if leaf.sampling_probability < 1:
-        return Bracket(0.0, upper)
-    single = laplace.one_delta(ratio, epsilon)
-    return single if n == 1 else Bracket(single.lower, upper)
+    if n == 1 and leaf.sampling_probability == 1:
+        return laplace.one_delta(_move(relation) / leaf.noise_multiplier, epsilon)
+    return None
 
 
 def _response(leaf: RandomizedResponse, times: int) -> randomized_response.Response:
