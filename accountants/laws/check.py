@@ -10,11 +10,14 @@ from accountants import validation
 from accountants.laws import catalogue
 from accountants.laws.candidate import Candidate, Relation
 from accountants.laws.law import Law, Scope
+from accountants.laws.program import Reply
 from accountants.laws.report import Finding, Kind, LawReport, LawResult, Verdict
 from accountants.laws.sandbox import Sandbox
-from accountants.laws.search import Searched, search
+from accountants.laws.search import Searched, never, search
 
 DEFAULT_EXAMPLES = 25
+DEFAULT_BUDGET = 40.0
+_GENEROUS = 2.0  # times an equal part: most laws need less than theirs
 
 
 def check_accountant(
@@ -24,6 +27,7 @@ def check_accountant(
     relation: Relation | None = None,
     max_examples: int = DEFAULT_EXAMPLES,
     seed: int = 0,
+    cpu_budget: float | None = DEFAULT_BUDGET,
     name: str | None = None,
     progress: Callable[[str], None] | None = None,
 ) -> LawReport:
@@ -48,7 +52,10 @@ def check_accountant(
     max_examples : int
         Random examples for a law and relation (in addition to the corners), shared by its clauses.
     seed : int
-        The same seed repeats the run.
+        The same seed repeats the run, bit for bit where ``cpu_budget`` is None or did not cut it.
+    cpu_budget : float or None
+        Seconds of CPU for the search as a whole.  Where they are short, later corners and random
+        examples are left out (each part is asked at least once), and the report says so.
     name : str, optional
         For the report.
     progress : callable, optional
@@ -75,18 +82,51 @@ def check_accountant(
     wanted = catalogue.chosen(laws)
     examples = validation.whole(max_examples, "max_examples", 0)
     number = validation.whole(seed, "seed", 0)
+    budget = None if cpu_budget is None else validation.real("cpu_budget", cpu_budget)
     relations = (relation,) if relation is not None else candidate.relations
     before = time.process_time()
     results: list[LawResult] = []
+    answers: dict[str, Reply] = {}
     with Sandbox(candidate) as box:
-        for law in wanted:
-            for under in relations:
-                if progress is not None:
-                    progress(f"{law.id} {law.title} under {under.name}")
-                scope = Scope(candidate, under, box.ask, number, examples)
-                results.append(_result(law, scope))
-    spent = time.process_time() - before + box.cpu_time
-    return LawReport(candidate.name, candidate.version, number, examples, tuple(results), spent)
+
+        def spent() -> float:
+            return time.process_time() - before + box.cpu_time
+
+        todo = [(law, under) for law in wanted for under in relations]
+        weights = [0.0 if law.applies(candidate) else law.weight for law, _ in todo]
+        for i, (law, under) in enumerate(todo):
+            if progress is not None:
+                progress(f"{law.id} {law.title} under {under.name}")
+            scope = Scope(candidate, under, box.ask, answers, number, examples)
+            share = weights[i] / (sum(weights[i:]) or 1.0)
+            allowance = Allowance(spent, None if budget is None else (budget - spent()) * share)
+            results.append(_result(law, scope, allowance))
+        total = spent()
+    return LawReport(candidate.name, candidate.version, number, examples, tuple(results), total)
+
+
+class Allowance:
+    """Seconds of CPU, to be divided among the clauses of a law.
+
+    Parameters
+    ----------
+    spent : callable
+        Seconds used so far.
+    seconds : float or None
+        None: without an end.
+    """
+
+    def __init__(self, spent: Callable[[], float], seconds: float | None) -> None:
+        self._spent = spent
+        self._end = None if seconds is None else spent() + _GENEROUS * max(seconds, 0.0)
+
+    def part(self, of: int) -> Callable[[], bool]:
+        """Whether one of ``of`` parts that are left is used up, as a function."""
+        if self._end is None:
+            return never
+        now = self._spent()
+        end = now + _GENEROUS * max(self._end - now, 0.0) / of if of > 1 else self._end
+        return lambda: self._spent() > end
 
 
 def _need_flint() -> None:
@@ -99,14 +139,16 @@ def _need_flint() -> None:
         ) from None
 
 
-def _result(law: Law, scope: Scope) -> LawResult:
+def _result(law: Law, scope: Scope, allowance: Allowance) -> LawResult:
     relation = scope.relation.name
     reason = law.applies(scope.candidate)
     if reason:
         return LawResult(law.id, law.title, relation, Verdict.NOT_APPLICABLE, 0, 0, note=reason)
     random = [clause for clause in law.clauses if clause.strategy is not None]
     share = -(-scope.max_examples // len(random)) if random else 0
-    seen = [search(clause, scope, share) for clause in law.clauses]
+    seen = []
+    for i, clause in enumerate(law.clauses):
+        seen.append(search(clause, scope, share, allowance.part(len(law.clauses) - i)))
     findings = tuple(finding for one in seen for finding in one.findings)
     answered, refused = sum(s.answered for s in seen), sum(s.refused for s in seen)
     verdict = _verdict(findings, answered, refused)
@@ -126,8 +168,8 @@ def _verdict(findings: tuple[Finding, ...], answered: int, refused: int) -> Verd
 
 
 def _note(verdict: Verdict, seen: list[Searched]) -> str:
-    """Why there is no verdict."""
-    if verdict not in (Verdict.REFUSED, Verdict.NOT_APPLICABLE):
-        return ""
-    reasons = [reason for one in seen for reason in one.reasons]
-    return reasons[0] if reasons else "nothing to ask"
+    """Why there is no verdict, or what was left out."""
+    if verdict in (Verdict.REFUSED, Verdict.NOT_APPLICABLE):
+        reasons = [reason for one in seen for reason in one.reasons]
+        return reasons[0] if reasons else "nothing to ask"
+    return "cut short by the CPU budget" if any(one.cut for one in seen) else ""

@@ -10,7 +10,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from hypothesis import strategies as st
 
 from accountants.laws.candidate import Candidate
-from accountants.laws.program import Reply, Request
+from accountants.laws.program import Reply
 from accountants.laws.report import Finding
 
 
@@ -45,7 +45,9 @@ class Scope:
     candidate : Candidate
     relation : NeighboringRelation
     ask : callable
-        Carries out a request on the candidate.
+        Carries out a request on the candidate, within a limit of CPU seconds if one is given.
+    answers : dict
+        What `judging.ask_epsilon` was answered before, by case: laws share their questions.
     seed : int
         For clauses that choose among stored rows.
     max_examples : int
@@ -54,7 +56,8 @@ class Scope:
 
     candidate: Candidate
     relation: NeighboringRelation
-    ask: Callable[[Request], tuple[Reply, ...]]
+    ask: Callable[..., tuple[Reply, ...]]
+    answers: dict[str, Reply]
     seed: int
     max_examples: int
 
@@ -103,6 +106,8 @@ class Law:
     source : str
         Public reports behind the law.
     clauses : tuple of Clause
+    weight : float
+        Its part of a budget of CPU time, beside the other laws.
     applies : callable
         From a candidate to "" where the law applies, else why it does not.
     """
@@ -115,4 +120,5 @@ class Law:
     reason: str
     source: str
     clauses: tuple[Clause, ...]
+    weight: float = 1.0
     applies: Callable[[Candidate], str] = lambda candidate: ""

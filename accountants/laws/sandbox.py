@@ -24,7 +24,7 @@ from typing import Any
 from accountants.laws.candidate import Candidate
 from accountants.laws.program import Program, RenyiQuestion, Reply, Request, run
 
-CPU_SECONDS = 10
+CPU_SECONDS = 5
 MEMORY_BYTES = 2 * 2**30
 _PATIENCE = 6  # wall time over CPU time: other work may share the cores
 _LENGTH = struct.Struct("!Q")
@@ -37,7 +37,7 @@ class Sandbox:
     ----------
     candidate : Candidate
     cpu_seconds : int
-        Limit for one request.
+        Limit for one request, if the request names none.
     memory_bytes : int
         Limit on what one request may add to the memory of the process.
     """
@@ -54,7 +54,8 @@ class Sandbox:
         self.memory_bytes = memory_bytes
         self._pid = 0
         self._to = self._from = -1
-        self._finished_cpu = 0.0
+        self._finished_cpu = self._running_cpu = 0.0
+        self._too_much: dict[str, tuple[int, str]] = {}
 
     def __enter__(self) -> Sandbox:
         return self
@@ -69,33 +70,48 @@ class Sandbox:
 
     @property
     def cpu_time(self) -> float:
-        """CPU time of the processes that have ended."""
-        return self._finished_cpu
+        """CPU time that the candidate has used."""
+        return self._finished_cpu + self._running_cpu
 
-    def ask(self, request: Request) -> tuple[Reply, ...]:
-        """The replies to ``request``, one for each of its calls."""
+    def ask(self, request: Request, cpu_seconds: int | None = None) -> tuple[Reply, ...]:
+        """The replies to ``request``, one for each of its calls.
+
+        What passed the limit once is not asked again within that limit.
+        """
+        limit = self.cpu_seconds if cpu_seconds is None else cpu_seconds
+        key = repr(request)
+        known, reason = self._too_much.get(key, (0, ""))
+        if known >= limit:
+            return _exhausted(request, reason)
+        replies = self._ask(request, limit)
+        if replies and replies[0].exhausted:
+            self._too_much[key] = (limit, replies[0].exhausted)
+        return replies
+
+    def _ask(self, request: Request, limit: int) -> tuple[Reply, ...]:
         if not hasattr(os, "fork"):
             with _hushed():
                 return run(self.candidate, request)
         if not self._pid:
             self._start()
         try:
-            _send(self._to, pickle.dumps(request))
-            patience = _PATIENCE * self.cpu_seconds
+            _send(self._to, pickle.dumps((request, limit)))
+            patience = _PATIENCE * limit
             answer = _receive(self._from, patience)
         except (BrokenPipeError, EOFError):
-            return self._exhausted(request, self._reap())
+            return _exhausted(request, self._reap(limit))
         except TimeoutError:
             os.kill(self._pid, signal.SIGKILL)
-            self._reap()
-            return self._exhausted(request, f"no answer within {patience} s")
-        return tuple(pickle.loads(answer))
+            self._reap(limit)
+            return _exhausted(request, f"no answer within {patience} s")
+        replies, self._running_cpu = pickle.loads(answer)
+        return tuple(replies)
 
     def close(self) -> None:
         """End the process."""
         if self._pid:
             os.kill(self._pid, signal.SIGKILL)
-            self._reap()
+            self._reap(0)
 
     def _start(self) -> None:
         down_read, down_write = os.pipe()
@@ -124,18 +140,18 @@ class Sandbox:
         with _hushed():
             while True:
                 try:
-                    request = pickle.loads(_receive(read, None))
+                    request, seconds = pickle.loads(_receive(read, None))
                 except EOFError:
                     return
-                lift = self._limit()
+                lift = self._limit(seconds)
                 answer = run(self.candidate, request)
                 lift()
                 try:
-                    _send(write, pickle.dumps(answer))
+                    _send(write, pickle.dumps((answer, time.process_time())))
                 except BrokenPipeError:
                     return
 
-    def _limit(self) -> Callable[[], None]:
+    def _limit(self, seconds: int) -> Callable[[], None]:
         """Limit what one request may use; what it returns lifts the limit on memory."""
         import resource  # absent where there is no fork
 
@@ -145,7 +161,7 @@ class Sandbox:
         used = resource.getrusage(resource.RUSAGE_SELF)
         spent = int(used.ru_utime + used.ru_stime) + 1
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        resource.setrlimit(resource.RLIMIT_CPU, (at_most(spent + self.cpu_seconds, hard), hard))
+        resource.setrlimit(resource.RLIMIT_CPU, (at_most(spent + seconds, hard), hard))
         # Private memory, not address space: libraries map far more than they use.
         free = resource.getrlimit(resource.RLIMIT_DATA)
         size = _data_pages() * resource.getpagesize()
@@ -154,25 +170,27 @@ class Sandbox:
             resource.setrlimit(resource.RLIMIT_DATA, (most, free[1]))
         return lambda: resource.setrlimit(resource.RLIMIT_DATA, free)
 
-    def _reap(self) -> str:
+    def _reap(self, limit: int) -> str:
         _, status, used = os.wait4(self._pid, 0)
         self._finished_cpu += used.ru_utime + used.ru_stime
+        self._running_cpu = 0.0
         os.close(self._to)
         os.close(self._from)
         self._pid = 0
         if os.WIFSIGNALED(status):
             number = os.WTERMSIG(status)
             if number == signal.SIGXCPU:
-                return f"no answer within {self.cpu_seconds} s of CPU"
+                return f"no answer within {limit} s of CPU"
             return f"died of signal {signal.Signals(number).name}"
         return f"ended with status {os.waitstatus_to_exitcode(status)}"
 
-    def _exhausted(self, request: Request, reason: str) -> tuple[Reply, ...]:
-        if isinstance(request, Program):
-            calls = len(request.steps)
-        else:
-            calls = len(request.orders) if isinstance(request, RenyiQuestion) else 1
-        return (Reply(exhausted=reason),) * calls
+
+def _exhausted(request: Request, reason: str) -> tuple[Reply, ...]:
+    if isinstance(request, Program):
+        calls = len(request.steps)
+    else:
+        calls = len(request.orders) if isinstance(request, RenyiQuestion) else 1
+    return (Reply(exhausted=reason),) * calls
 
 
 def _data_pages() -> int:

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from accountants.laws.law import Clause, Outcome, Refused, Scope, Skipped
 from accountants.laws.report import Finding, Kind
 
-SHRINKS = 60  # questions spent on a simpler example
+SHRINKS = 40  # questions spent on a simpler example
 _ROBUST = 0.1  # of the first relative shortfall: borderline examples are hard to confirm
-_CONFIRMATIONS = 4
+_CONFIRMATIONS = 3
 
 
 @dataclass
@@ -28,6 +28,8 @@ class Searched:
     findings : list of Finding
     answered, refused, skipped : int
         Different examples of each outcome.
+    cut : bool
+        Whether the budget ended the search before all examples were asked.
     reasons : list of str
         Reasons of refusals and skips, in the order of their first appearance.
     """
@@ -36,6 +38,7 @@ class Searched:
     answered: int = 0
     refused: int = 0
     skipped: int = 0
+    cut: bool = False
     reasons: list[str] = field(default_factory=list)
 
 
@@ -79,7 +82,14 @@ class _Memory:
         return seen
 
 
-def search(clause: Clause, scope: Scope, examples: int) -> Searched:
+def never() -> bool:
+    """A budget without an end."""
+    return False
+
+
+def search(
+    clause: Clause, scope: Scope, examples: int, over: Callable[[], bool] = never
+) -> Searched:
     """Ask every corner and up to ``examples`` more; return what was seen.
 
     Parameters
@@ -88,6 +98,8 @@ def search(clause: Clause, scope: Scope, examples: int) -> Searched:
     scope : Scope
     examples : int
         Random examples, drawn from the scope's seed.
+    over : callable
+        Whether the budget is spent: then the first corner alone is asked.
 
     Returns
     -------
@@ -95,13 +107,18 @@ def search(clause: Clause, scope: Scope, examples: int) -> Searched:
         With at most one finding of each kind (with ``clause.whole``: one for each corner).
     """
     memory = _Memory(clause, scope)
-    for corner in clause.corners(scope):
+    cut = False
+    for asked, corner in enumerate(clause.corners(scope)):
+        if asked and over():
+            cut = True
+            break
         outcome = memory.outcome(corner)
         if isinstance(outcome, Finding) and outcome.value == EXHAUSTED:
             break  # each further one may cost as much
-    if clause.strategy is not None and _worth_more(memory):
-        _try(memory, clause.strategy(scope), _seed(clause, scope), examples)
+    if clause.strategy is not None and examples and _worth_more(memory):
+        cut = _try(memory, clause.strategy(scope), _seed(clause, scope), examples, over) or cut
     seen = memory.count()
+    seen.cut = cut
     broken = memory.broken()
     if clause.whole:
         seen.findings = [_settled([finding]) for finding in broken]
@@ -109,10 +126,10 @@ def search(clause: Clause, scope: Scope, examples: int) -> Searched:
     for kind in Kind:
         found = [finding for finding in broken if finding.kind is kind]
         if found:
-            if clause.strategy is not None and found[0].value != EXHAUSTED:
-                simplest = _simplest(memory, clause.strategy(scope), scope, clause, found)
-            else:
-                simplest = found[0]
+            simplest = found[0]
+            if clause.strategy is not None and simplest.value != EXHAUSTED and not over():
+                strategy = clause.strategy(scope)
+                simplest = _simplest(memory, strategy, _seed(clause, scope), found, over)
             seen.findings.append(_with_worst(_settled(_in_order(simplest, found)), found))
     return seen
 
@@ -126,20 +143,32 @@ def _worth_more(memory: _Memory) -> bool:
     return not memory.broken() and (seen.answered > 0 or seen.refused == 0)
 
 
-def _try(memory: _Memory, strategy: st.SearchStrategy[Any], seed: int, examples: int) -> None:
+def _try(
+    memory: _Memory,
+    strategy: st.SearchStrategy[Any],
+    seed: int,
+    examples: int,
+    over: Callable[[], bool],
+) -> bool:
+    """Ask random examples; whether the budget ended that."""
+    cut = False
+
     def example_holds(example: Any) -> None:
-        if isinstance(memory.outcome(example), Finding):
+        nonlocal cut
+        cut = cut or over()
+        if not cut and isinstance(memory.outcome(example), Finding):
             raise _Broken
 
     _hypothesis(example_holds, strategy, seed, examples, (Phase.generate,))
+    return cut
 
 
 def _simplest(
     memory: _Memory,
     strategy: st.SearchStrategy[Any],
-    scope: Scope,
-    clause: Clause,
+    seed: int,
     found: list[Finding],
+    over: Callable[[], bool],
 ) -> Finding:
     """The last failing example of Hypothesis' shrinking, or the first that was found."""
     first = found[0]
@@ -150,7 +179,7 @@ def _simplest(
     def example_holds(example: Any) -> None:
         nonlocal left, last
         if example not in memory:
-            if left == 0:
+            if left == 0 or over():
                 return
             left -= 1
         outcome = memory.outcome(example)
@@ -163,9 +192,7 @@ def _simplest(
             last = outcome
             raise _Broken
 
-    _hypothesis(
-        example_holds, strategy, _seed(clause, scope), SHRINKS, (Phase.generate, Phase.shrink)
-    )
+    _hypothesis(example_holds, strategy, seed, SHRINKS, (Phase.generate, Phase.shrink))
     return first if last is None else last
 
 

@@ -14,7 +14,15 @@ from accountants.laws.case import Case
 from accountants.laws.catalogue import judging
 from accountants.laws.catalogue.examples import anything, at
 from accountants.laws.law import Clause, Held, Law, Outcome, Refused, Scope, Skipped
-from accountants.laws.program import Calibration, Reply, calibrated, delta_at, epsilon_at
+from accountants.laws.program import (
+    Calibration,
+    Program,
+    Reply,
+    calibrated,
+    compose,
+    delta_at,
+    epsilon_at,
+)
 from accountants.laws.search import EXHAUSTED
 
 CLOSE = 0.05
@@ -188,7 +196,8 @@ def _falling_corners(scope: Scope) -> list[tuple[Budget, Budget]]:
 
 
 def _in_time(scope: Scope, case: Case) -> Outcome:
-    reply = judging.ask(scope, case, epsilon_at(case.delta or 0.0))[0]
+    program = Program(scope.relation, (compose(case.event), epsilon_at(case.delta or 0.0)))
+    reply = scope.ask(program)[-1]
     if reply.exhausted:
         return judging.contract("L14", "epsilon", case, EXHAUSTED, reply.exhausted)
     return judging.unanswered(reply) or Held()
@@ -219,6 +228,7 @@ def _solved_in_time(scope: Scope, budget: Budget) -> Outcome:
 
 L8 = Law(
     id="L8",
+    weight=2.0,
     title="round trip",
     statement="a calibrated sigma meets the budget and hardly more; delta(epsilon(delta)) <= delta;"
     " a larger budget needs no more noise",
@@ -234,6 +244,7 @@ L8 = Law(
 )
 L14 = Law(
     id="L14",
+    weight=3.0,
     title="resources",
     statement=f"an answer or an error within {sandbox.CPU_SECONDS} s of CPU and "
     f"{sandbox.MEMORY_BYTES // 2**30} GiB, calibration included",

@@ -47,7 +47,7 @@ def _small(scope: Scope) -> st.SearchStrategy[Case]:
 
 def _answer(scope: Scope, steps: tuple[Step, ...]) -> Reply:
     """The last reply; the first refusal where there is one."""
-    replies = scope.ask(Program(scope.relation, steps))
+    replies = scope.ask(Program(scope.relation, steps), judging.QUICK)
     return next((reply for reply in replies if not reply.answered), replies[-1])
 
 
@@ -150,7 +150,9 @@ def _interleaved(scope: Scope, pair: tuple[Event, Event]) -> Outcome:
 
 
 def _repeat(scope: Scope, case: Case) -> Outcome:
-    replies = [(f"time {i}", judging.ask_epsilon(scope, case)) for i in (1, 2, 3)]
+    assert case.delta is not None
+    steps = (compose(case.event), epsilon_at(case.delta))
+    replies = [(f"time {i}", _answer(scope, steps)) for i in (1, 2, 3)]
     return agreement.agree("L15", "repeat", case, replies, tolerance=1e-9)
 
 
@@ -239,6 +241,7 @@ L9 = Law(
 )
 L15 = Law(
     id="L15",
+    weight=2.0,
     title="composition",
     statement="composing a + b times is composing a, then b times; order does not matter; k-fold "
     "is k singles; a question changes nothing; a length is the number of steps",

@@ -128,6 +128,7 @@ def _anything(scope: Scope) -> st.SearchStrategy[Case]:
 
 L13 = Law(
     id="L13",
+    weight=3.0,
     title="tiny and huge",
     statement="a finite and sound answer or an error at delta = 1e-300, epsilon = 1e4, sigma from "
     ".01 to 1e4, T = 1e8; no plateau: epsilon changes when delta does",

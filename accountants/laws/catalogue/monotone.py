@@ -122,6 +122,7 @@ def _clause(what: str) -> Clause:
 
 L5 = Law(
     id="L5",
+    weight=2.0,
     title="monotone",
     statement="epsilon does not rise with delta or sigma and does not fall with q or T",
     needs="get_epsilon",

@@ -267,6 +267,7 @@ def _by_family(clause: Callable[[str], Clause]) -> tuple[Clause, ...]:
 
 L3 = Law(
     id="L3",
+    weight=2.0,
     title="oracle",
     statement="a stored epsilon of closed forms and high-precision runs is not under-stated",
     needs="get_epsilon",
@@ -277,6 +278,7 @@ L3 = Law(
 )
 L4 = Law(
     id="L4",
+    weight=4.0,
     title="soundness",
     statement="an upper end is not below the truth, a lower end not above it; an approximation is "
     "no guarantee",
