@@ -8,7 +8,7 @@ from typing import Any
 
 from accountants import validation
 from accountants.laws import catalogue
-from accountants.laws.candidate import Candidate, Relation
+from accountants.laws.candidate import Candidate, NeighboringRelation, Relation
 from accountants.laws.law import Law, Scope
 from accountants.laws.program import Reply
 from accountants.laws.report import Finding, Kind, LawReport, LawResult, Verdict
@@ -78,11 +78,21 @@ def check_accountant(
     True
     """
     _need_flint()
+    validation.require(
+        relation is None or isinstance(relation, NeighboringRelation),
+        "relation",
+        relation,
+        "a NeighboringRelation or None",
+    )
     candidate = Candidate.from_callable(make_accountant, name=name, relation=relation)
     wanted = catalogue.chosen(laws)
     examples = validation.whole(max_examples, "max_examples", 0)
     number = validation.whole(seed, "seed", 0)
-    budget = None if cpu_budget is None else validation.real("cpu_budget", cpu_budget)
+    budget = (
+        None
+        if cpu_budget is None
+        else validation.real("cpu_budget", cpu_budget, "a number or None")
+    )
     relations = (relation,) if relation is not None else candidate.relations
     before = time.process_time()
     results: list[LawResult] = []

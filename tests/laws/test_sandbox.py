@@ -1,0 +1,107 @@
+"""The sandbox: limits, crashes, exceptions, and what stays from one question to the next."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import dp_accounting
+import pytest
+
+from accountants.laws.candidate import Candidate
+from accountants.laws.program import LENGTH, Program, bracket_at, compose, delta_at, epsilon_at
+from accountants.laws.sandbox import Sandbox
+from tests.laws import small
+
+LOUD = dp_accounting.GaussianDpEvent(1.0)
+QUIET = dp_accounting.GaussianDpEvent(0.1)
+
+
+def program(event: Any, *questions: Any) -> Program:
+    """Compose, then ask."""
+    return Program(small.ADD_REMOVE, (compose(event), *(questions or (epsilon_at(1e-5),))))
+
+
+def sandbox(maker: Any, **limits: Any) -> Sandbox:
+    return Sandbox(Candidate.from_callable(maker), **limits)
+
+
+def test_answers_are_those_of_the_accountant() -> None:
+    with sandbox(small.GaussiansOnly) as box:
+        replies = box.ask(program(LOUD))
+    accountant = small.GaussiansOnly()
+    accountant.compose(LOUD)
+    assert replies[0].answered
+    assert replies[1].value == accountant.get_epsilon(1e-5)
+
+
+def test_a_hang_ends_and_the_next_question_is_answered() -> None:
+    with sandbox(small.Endless, cpu_seconds=1) as box:
+        assert "1 s of CPU" in box.ask(program(QUIET))[1].exhausted
+        assert box.ask(program(LOUD))[1].value == pytest.approx(4.377, abs=1e-3)
+        used = box.cpu_time
+        assert box.ask(program(QUIET))[1].exhausted  # remembered: not asked again
+        assert box.cpu_time - used < 0.5
+
+
+def test_greed_for_memory_ends() -> None:
+    with sandbox(small.Greedy, memory_bytes=2**28) as box:
+        assert box.ask(program(QUIET))[1].exhausted == "memory"
+        assert box.ask(program(LOUD))[1].value is not None
+
+
+def test_a_crash_is_an_answer() -> None:
+    with sandbox(small.Suicidal) as box:
+        assert "SIGSEGV" in box.ask(program(LOUD))[0].exhausted
+
+
+def test_an_exception_is_a_refusal_and_warnings_are_not() -> None:
+    class Warns(small.GaussiansOnly):
+        def get_epsilon(self, target_delta: float) -> float:
+            warnings.warn("to be ignored", stacklevel=1)
+            print("to be dropped")  # its output is not ours
+            return super().get_epsilon(target_delta)
+
+    with sandbox(Warns) as box:
+        assert box.ask(program(LOUD))[1].value is not None
+        sampled = dp_accounting.PoissonSampledDpEvent(0.5, LOUD)
+        replies = box.ask(program(sampled))
+        assert replies[0].refusal.startswith("NotImplementedError")
+        assert replies[1].refusal == replies[0].refusal
+        assert box.ask(program(LOUD, delta_at(1.0)))[1].refusal.startswith("AttributeError")
+
+
+def test_other_kinds_of_answers() -> None:
+    class Odd(small.GaussiansOnly):
+        steps = 7
+
+        def get_epsilon(self, target_delta: float) -> Any:
+            return "a lot" if target_delta < 0.1 else math.nan
+
+        def epsilon_bracket(self, target_delta: float) -> tuple[float, float]:
+            return 1.0, 2.0
+
+    with sandbox(Odd) as box:
+        _, text, nan, ends, length = box.ask(
+            program(LOUD, epsilon_at(1e-5), epsilon_at(0.5), bracket_at(1e-5), LENGTH)
+        )
+    assert text.text == "'a lot'"
+    assert text.value is None
+    assert nan.value is not None
+    assert math.isnan(nan.value)
+    assert (ends.value, ends.upper) == (1.0, 2.0)
+    assert length.value == 7
+
+
+def test_what_a_class_remembers_stays() -> None:
+    class Remembers(small.GaussiansOnly):
+        seen = 0
+
+        def get_epsilon(self, target_delta: float) -> float:
+            type(self).seen += 1
+            return float(self.seen)
+
+    with sandbox(Remembers) as box:
+        assert [box.ask(program(LOUD))[1].value for _ in range(3)] == [1.0, 2.0, 3.0]
+    assert Remembers.seen == 0  # in this process nothing happened
