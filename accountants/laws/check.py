@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from dp_accounting.privacy_accountant import NeighboringRelation
+
 from accountants import validation
 from accountants.laws import catalogue
-from accountants.laws.candidate import Candidate, NeighboringRelation, Relation
+from accountants.laws.candidate import Candidate, Relation
 from accountants.laws.law import Law, Scope
 from accountants.laws.program import Reply
 from accountants.laws.report import Finding, Kind, LawReport, LawResult, Verdict
@@ -102,17 +105,36 @@ def check_accountant(
         def spent() -> float:
             return time.process_time() - before + box.cpu_time
 
-        todo = [(law, under) for law in wanted for under in relations]
-        weights = [0.0 if law.applies(candidate) else law.weight for law, _ in todo]
-        for i, (law, under) in enumerate(todo):
+        for law, under, share in _plan(wanted, relations, candidate):
             if progress is not None:
                 progress(f"{law.id} {law.title} under {under.name}")
             scope = Scope(candidate, under, box.ask, answers, number, examples)
-            share = weights[i] / (sum(weights[i:]) or 1.0)
             allowance = Allowance(spent, None if budget is None else (budget - spent()) * share)
-            results.append(_result(law, scope, allowance))
+            least = 0 if _minor(under, relations) and spent() > (budget or math.inf) else 1
+            results.append(_result(law, scope, allowance, least))
+        results.sort(key=lambda result: list(catalogue.laws()).index(result.law))
         total = spent()
     return LawReport(candidate.name, candidate.version, number, examples, tuple(results), total)
+
+
+def _minor(relation: Relation, relations: tuple[Relation, ...]) -> bool:
+    """Whether a relation comes after the others and with less of the budget."""
+    return relation is NeighboringRelation.REPLACE_SPECIAL and len(relations) > 1
+
+
+def _plan(
+    laws: tuple[Law, ...], relations: tuple[Relation, ...], candidate: Candidate
+) -> list[tuple[Law, Relation, float]]:
+    """Laws and relations in their order, each with its share of what budget is left."""
+    todo = [(law, under) for law in laws for under in relations]
+    todo.sort(key=lambda pair: _minor(pair[1], relations))
+    weights = [
+        0.0 if law.applies(candidate) else law.weight * (0.5 if _minor(under, relations) else 1)
+        for law, under in todo
+    ]
+    return [
+        (law, under, weights[i] / (sum(weights[i:]) or 1.0)) for i, (law, under) in enumerate(todo)
+    ]
 
 
 class Allowance:
@@ -149,7 +171,7 @@ def _need_flint() -> None:
         ) from None
 
 
-def _result(law: Law, scope: Scope, allowance: Allowance) -> LawResult:
+def _result(law: Law, scope: Scope, allowance: Allowance, at_least: int) -> LawResult:
     relation = scope.relation.name
     reason = law.applies(scope.candidate)
     if reason:
@@ -158,7 +180,8 @@ def _result(law: Law, scope: Scope, allowance: Allowance) -> LawResult:
     share = -(-scope.max_examples // len(random)) if random else 0
     seen = []
     for i, clause in enumerate(law.clauses):
-        seen.append(search(clause, scope, share, allowance.part(len(law.clauses) - i)))
+        over = allowance.part(len(law.clauses) - i)
+        seen.append(search(clause, scope, share, over, at_least))
     findings = tuple(finding for one in seen for finding in one.findings)
     answered, refused = sum(s.answered for s in seen), sum(s.refused for s in seen)
     verdict = _verdict(findings, answered, refused)
@@ -181,5 +204,6 @@ def _note(verdict: Verdict, seen: list[Searched]) -> str:
     """Why there is no verdict, or what was left out."""
     if verdict in (Verdict.REFUSED, Verdict.NOT_APPLICABLE):
         reasons = [reason for one in seen for reason in one.reasons]
-        return reasons[0] if reasons else "nothing to ask"
+        cut = any(one.cut for one in seen)
+        return reasons[0] if reasons else "the CPU budget was spent" if cut else "nothing to ask"
     return "cut short by the CPU budget" if any(one.cut for one in seen) else ""

@@ -197,6 +197,8 @@ def _twin_examples(scope: Scope) -> list[tuple[Event, Event]]:
         (gaussian(1.0), _times(10_000, gaussian(100.0))),
         (_times(10, _times(10, _STEP)), _times(100, _STEP)),
         (gaussian(1.0), dp_accounting.ComposedDpEvent([gaussian(2.0)] * 4)),
+        # one sample, used four times: not four samples
+        (sampled(0.5, 2.0), dp_accounting.PoissonSampledDpEvent(0.5, _times(4, gaussian(4.0)))),
     ]
     if scope.relation is NeighboringRelation.REPLACE_ONE:
         everyone = dp_accounting.SampledWithoutReplacementDpEvent(10, 10, gaussian(1.0))

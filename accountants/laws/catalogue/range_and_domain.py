@@ -25,15 +25,18 @@ LARGE_DELTAS = (0.5, 0.9, 0.1, 1.0, 0.99)
 
 
 def _range_corners(scope: Scope) -> list[Case]:
-    events = [
-        *(event for _, event, _, delta in corners.REPORTS if delta >= 0.1),
-        *(corners.EVENTS[family][0] for family in strategies.FAMILIES),
-        dp_accounting.SelfComposedDpEvent(_STEP, 10),
-    ]
-    small = [at(event, scope.relation, 1e-5) for event in events]
-    large = [at(event, scope.relation, delta) for delta in (0.5, 0.9) for event in events]
-    large += [at(event, scope.relation, delta) for event in events[:2] for delta in LARGE_DELTAS]
-    return _unique(small + large)
+    """Large δ first: there an answer that is not kept at 0 turns negative."""
+    first = [dp_accounting.SelfComposedDpEvent(_STEP, 10), _PRIVATE]
+    first += [event for _, event, _, delta in corners.REPORTS if delta >= 0.1]
+    others = [corners.EVENTS[family][0] for family in strategies.FAMILIES]
+    return _unique(
+        [
+            *(at(event, scope.relation, delta) for delta in (0.9, 0.5) for event in first),
+            *(at(event, scope.relation, 0.9) for event in others),
+            *(at(event, scope.relation, delta) for event in first for delta in LARGE_DELTAS),
+            *(at(event, scope.relation, delta) for delta in (0.5, 1e-5) for event in others),
+        ]
+    )
 
 
 def _unique(cases: list[Case]) -> list[Case]:
