@@ -42,7 +42,7 @@ class Numbers:
     def check(self, scope: Scope, example: int) -> Outcome:
         self.asked.append(example)
         if example >= self.broken_from:
-            return finding(float(example), **self.changes)
+            return finding(**({"value": float(example)} | self.changes))
         return Held()
 
     def clause(self, *, random: bool = True, whole: bool = False) -> Clause:
