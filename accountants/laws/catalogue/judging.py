@@ -57,6 +57,8 @@ def _remembered(case: Case, find: Callable[[], Bracket]) -> Bracket:
             _cache[key] = find()
         except oracle.NoOracle as error:
             _cache[key] = error
+        except (ArithmeticError, ValueError) as error:  # a fault of ours must not end an audit
+            _cache[key] = oracle.NoOracle(f"the oracle failed: {type(error).__name__}: {error}")
     found = _cache[key]
     if isinstance(found, oracle.NoOracle):
         raise found
