@@ -109,14 +109,15 @@ def _binomial(draws: int, among: int) -> list[Any]:
 def _crossing(rising: Callable[[Any], Any]) -> Any:
     """A ball that holds the zero of an increasing function: its ends are seen to differ in sign."""
     low, high = Fraction(-(2**12)), Fraction(2**12)
-    for _ in range(flint.ctx.prec // 2):
-        middle = (low + high) / 2
-        value = rising(to_arb(middle))
-        if value > 0:
-            high = middle
-        elif value < 0:
-            low = middle
-        else:
+    for _ in range(flint.ctx.prec):
+        # two points, not the middle: the zero itself may be a round number, where no sign is seen
+        left, right = (5 * low + 3 * high) / 8, (3 * low + 5 * high) / 8
+        below, above = rising(to_arb(left)), rising(to_arb(right))
+        if below < 0:
+            low = left
+        if above > 0:
+            high = right
+        if not (below < 0 or above > 0):
             break
     return to_arb(low).union(to_arb(high))
 

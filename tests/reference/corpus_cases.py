@@ -197,7 +197,7 @@ def _without_replacement() -> Iterator[Case]:
         for relation, delta in itertools.product(BOTH, (1e-5, 1e-12)):
             yield Case(family, without(n, m, sigma), relation, delta)
     runs = (
-        *((50_000, 256, s, t) for s, t in ((1, 100), (1, 2000), (2, 1000), (2, 20_000))),
+        *((50_000, 256, s, t) for s, t in ((1, 2000), (2, 1000), (2, 20_000))),
         *((100, 1, s, t) for s, t in ((2, 100), (2, 1000), (4, 10**5))),
         (1000, 1, 0.8, 20_000),
         (10, 1, 1, 100),
@@ -220,8 +220,8 @@ def _with_replacement() -> Iterator[Case]:
     ):
         for relation, delta in itertools.product(BOTH, (1e-5, 1e-12)):
             yield Case(family, replaced(n, m, sigma), relation, delta)
+    yield Case(family, times(10, replaced(3, 3, 1.4)), ADD_REMOVE, 1e-5)
     runs = (
-        (3, 3, 1.4, 10),
         (3, 3, 14.0, 1000),
         (2, 4, 10.0, 10),
         (100, 10, 10.0, 1000),
@@ -230,7 +230,7 @@ def _with_replacement() -> Iterator[Case]:
     for n, m, sigma, count in runs:
         for relation in BOTH:
             yield Case(family, times(count, replaced(n, m, sigma)), relation, 1e-5)
-    for sigma, count in itertools.product((1, 1.5), (1000, 5000, 20_000)):
+    for sigma, count in ((1, 5000), (1, 20_000), (1.5, 1000), (1.5, 5000), (1.5, 20_000)):
         yield Case(family, times(count, replaced(50_000, 256, sigma)), REPLACE, 1e-6)
 
 
@@ -289,8 +289,6 @@ def _compositions() -> Iterator[Case]:
         ),
         (composed(times(1000, poisson(0.05, 2)), gaussian(8)), 1e-10),
         (composed(times(10, gaussian(10)), times(1000, poisson(0.01, 1))), 1e-5),
-        (times(10, composed(gaussian(10), poisson(0.1, 1))), 1e-5),
-        (composed(gaussian(1), poisson(0.01, 1)), 1e-5),
     )
     for (event, delta), relation in itertools.product(mixes, BOTH):
         yield Case(family, event, relation, delta)

@@ -81,8 +81,8 @@ def ends(event: Plain, relation: str, delta: Fraction) -> Ends:
     shift = 2 if relation == "replace-one" else 1
     if kinds & {"laplace", "randomized-response"}:
         return proved(_beside(parts, relation, shift), delta)
-    if all(_step(leaf, 1).q == 1 for leaf, _ in parts if "source_dataset_size" not in leaf) and (
-        kinds <= {"gaussian", "poisson-sampled"}
+    if all(
+        leaf["kind"] == "gaussian" or leaf.get("sampling_probability") == 1 for leaf, _ in parts
     ):
         return proved(balls.gaussian(_square(parts, shift)), delta)
     if len(parts) == 1 and parts[0][1] == 1:
@@ -115,7 +115,7 @@ def _walk(event: Plain, count: int) -> Iterator[tuple[Plain, int]]:
 
 
 def _limit(parts: list[tuple[Plain, int]]) -> str | None:
-    """ "inf" or "0" where no arithmetic is needed."""
+    """The answer where no arithmetic is needed: infinity or 0."""
     used = [leaf for leaf, count in parts if count and leaf.get("sampling_probability") != 0]
     if any(_sigma(leaf) == 0 or leaf.get("noise_parameter") == 0 for leaf in used):
         return "Infinity"
@@ -229,7 +229,7 @@ def _poisson(steps: list[Step], direction: str, delta: Fraction) -> Ends:
                 ]
                 if same and row.direction == direction and float(row.delta or 0) == float(delta):
                     return from_value(Value(row.value, row.digits, row.method))
-    return from_value(oracle.epsilon(steps, direction, delta, fixed_oracle.LIGHT, 12.0))
+    return from_value(oracle.epsilon(steps, direction, delta))
 
 
 def _fixed_size(run: Run, relation: str, delta: Fraction) -> Ends:
