@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from accountants.ledger import state_to_json as state_to_json
     from accountants.ledger import write_ledger as write_ledger
     from accountants.ledger import write_state as write_state
+    from accountants.laws.check import check_accountant as check_accountant
     from accountants.relations import NeighboringRelation as NeighboringRelation
     from accountants.renyi.accountant import RenyiAccountant as RenyiAccountant
     from accountants.sampling import weighted_sampling as weighted_sampling
@@ -57,6 +58,7 @@ _HOMES = {
     "calibrate_noise_multiplier": "accountants.calibration",
     "calibrate_steps": "accountants.budget",
     "central_limit_estimate": "accountants.gaussian_dp",
+    "check_accountant": "accountants.laws.check",
     "read_ledger": "accountants.ledger",
     "read_state": "accountants.ledger",
     "remaining_steps": "accountants.budget",

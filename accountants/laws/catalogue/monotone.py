@@ -95,7 +95,8 @@ def _clause(what: str) -> Clause:
                 return judging.contract("L5", what, case, reply, "epsilon is no number")
         assert less.value is not None
         assert more.value is not None
-        if more.value >= less.value * (1 - TOLERANCE) - judging.NEGLIGIBLE:
+        floor = max(less.value, 0.0) * (1 - TOLERANCE)  # a negative one is for L1
+        if more.value >= floor - judging.NEGLIGIBLE:
             return Held()
         message = (
             f"epsilon falls from {less.value:.9g} to {more.value:.9g} although {what} changes to "
