@@ -88,6 +88,7 @@ def cases() -> Iterator[Case]:
     yield from _responses()
     yield from _compositions()
     yield from _limits()
+    yield from _one_sample()
 
 
 def _reports() -> Iterator[Case]:
@@ -336,3 +337,15 @@ def _limits() -> Iterator[Case]:
     yield Case("limit", laplace(0), ADD_REMOVE, 1e-5)
     yield Case("limit", response(0, 2), REPLACE, 1e-5)
     yield Case("limit", response(1, 2), REPLACE, 1e-5)
+
+
+def _one_sample() -> Iterator[Case]:
+    """Several releases on one sample, which are no releases on several samples."""
+    for q, count, sigma in ((0.5, 4, 4), (0.01, 4, 2), (0.1, 100, 10)):
+        for delta in (1e-5, 1e-10):
+            event = {
+                "kind": "poisson-sampled",
+                "sampling_probability": q,
+                "event": times(count, gaussian(sigma)),
+            }
+            yield Case("poisson", event, ADD_REMOVE, delta)

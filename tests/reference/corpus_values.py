@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import functools
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
@@ -70,7 +71,13 @@ def known(lower: Decimal, upper: Decimal) -> int:
 
 
 def ends(event: Plain, relation: str, delta: Fraction) -> Ends:
-    """epsilon of ``event`` at ``delta`` under a relation, between two ends."""
+    """epsilon of ``event`` at ``delta`` under a relation, between two ends.
+
+    Raises
+    ------
+    Unserved
+        If no method here covers the event under the relation.
+    """
     parts = list(flatten(event, 1))
     limit = _limit(parts)
     if limit is not None:
@@ -110,8 +117,24 @@ def _walk(event: Plain, count: int) -> Iterator[tuple[Plain, int]]:
     elif event["kind"] == "composed":
         for part in event["events"]:
             yield from _walk(part, count)
+    elif event["kind"] == "poisson-sampled" and event["event"]["kind"] == "self-composed":
+        yield _one_sample(event), count
     elif event["kind"] != "no-op":
         yield event, count
+
+
+def _one_sample(event: Plain) -> Plain:
+    """k Gaussian releases on one sample: one release with the noise divided by sqrt(k).
+
+    Adding or removing a record shifts k outputs or none of them; along the shift that is one
+    output with k times the squared ratio (and by amplification that is the worst that adapts).
+    """
+    inner, count = event["event"]["event"], event["event"]["count"]
+    root = math.isqrt(count)
+    sigma = Fraction(inner["noise_multiplier"]) / root
+    if inner["kind"] != "gaussian" or root * root != count or Fraction(float(sigma)) != sigma:
+        raise Unserved("several releases on one sample")
+    return {**event, "event": {"kind": "gaussian", "noise_multiplier": float(sigma)}}
 
 
 def _limit(parts: list[tuple[Plain, int]]) -> str | None:
