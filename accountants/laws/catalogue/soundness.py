@@ -226,7 +226,7 @@ def _sampler(scope: Scope, case: Case) -> Outcome:
                 other = judging.true_epsilon(at(poisson, relation, case.delta or 0.0))
             except oracle.NoOracle:
                 continue
-            if other.lower * (1 - 1e-6) <= value <= other.upper * 1.2:
+            if other.lower * (1 - 1e-6) <= value <= other.upper * 1.02:
                 return f"the answer is that of Poisson sampling under {relation.name}"
         return ""
 
