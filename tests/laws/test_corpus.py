@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import hashlib
 import json
 import math
 import random
@@ -16,7 +17,7 @@ import pytest
 
 from accountants import ExactAccountant
 from accountants.errors import AccuracyError
-from accountants.laws import corners, corpus
+from accountants.laws import corners, corpus, oracle
 from accountants.laws.notation import describe, event_to_plain
 from accountants.laws.strategies import total_steps
 from tests.reference import generate_corpus
@@ -45,6 +46,13 @@ class TestForm:
         assert len({row.id for row in ROWS}) == len(ROWS)
         asked = {json.dumps([r["event"], r["relation"], r["delta"]]) for r in DOCUMENT["rows"]}
         assert len(asked) == len(ROWS)
+
+    def test_rows_of_the_version_never_change(self):
+        """Others compare with them by id: a change is a new version, an addition stands last."""
+        text = json.dumps(DOCUMENT["rows"][:512], sort_keys=True)
+        assert hashlib.sha256(text.encode()).hexdigest() == (
+            "abe487e43654bba938c347108eaa70f9dfb73dcbe3c83c4ad2e3174a541e0ba0"
+        )
 
     def test_ends_are_rounded_outward_and_no_further_than_to_the_next_float(self):
         for row in ROWS:
@@ -191,6 +199,30 @@ class TestAgainstOurOwnAccountant:
         assert caught >= 20
 
 
+class TestAgainstTheOracle:
+    """Two-sided truth of the laws, which has code of its own for what our accountant refuses."""
+
+    def wrong(self, rows):
+        found = []
+        for row in rows:
+            try:
+                bracket = oracle.epsilon_bracket(row.event, row.relation, row.delta)
+            except oracle.NoOracle:
+                continue
+            found.append(disagreement(row, bracket))
+        assert len(found) >= 0.8 * len(rows)
+        return [text for text in found if text]
+
+    def test_pure_mechanisms(self):
+        responses = [row for row in ROWS if row.family == "randomized-response"]
+        single = [r for r in ROWS if r.family == "laplace" and total_steps(r.event) == 1]
+        assert self.wrong(responses[::3] + single[::3]) == []
+
+    @pytest.mark.slow
+    def test_all(self):
+        assert self.wrong(ROWS) == []
+
+
 class TestGenerator:
     def cheap(self, rows):
         return [r for r in rows if "ball arithmetic, both ends" in r["source"]]
@@ -203,13 +235,15 @@ class TestGenerator:
         assert generate_corpus.differing(rows) == []
 
     def test_contours_come_out_again(self):
-        runs = [r for r in DOCUMENT["rows"] if r["id"] in ("poisson-001", "poisson-003")]
-        assert len(runs) == 2
-        assert generate_corpus.differing(runs) == []
+        assert PLAIN["poisson-003"]["source"].startswith("contour")
+        assert generate_corpus.differing([PLAIN["poisson-003"]]) == []
 
     @pytest.mark.slow
-    def test_every_row_comes_out_again(self):
-        assert generate_corpus.differing(DOCUMENT["rows"]) == []
+    def test_more_contours_come_out_again(self):
+        """Not all: that takes an hour, and is ``generate_corpus --check 512``."""
+        contour = "contour inversion in ball arithmetic, two runs"
+        rows = [row for row in DOCUMENT["rows"] if row["source"] == contour]
+        assert generate_corpus.differing(random.Random(3).sample(rows, 20)) == []
 
     @pytest.mark.parametrize("end", ["lower", "upper"])
     def test_a_broken_row_is_found(self, end):
