@@ -109,6 +109,12 @@ def test_prv_accountant_without_sampling():
     assert answer("prv-accountant", dp.GaussianDpEvent(2.0)) == expected
 
 
+def test_prv_accountant_calibrates_with_the_error_of_its_answers():
+    module("prv_accountant")
+    sigma = adapters.load("prv-accountant").calibrate(lambda s: run(0.01, s, 20), ADD, 1.0, DELTA)
+    assert 0.9 < answer("prv-accountant", run(0.01, sigma, 20)) <= 1.0
+
+
 def test_autodp_under_both_relations():
     zoo = module("autodp.mechanism_zoo")
     rules = module("autodp.transformer_zoo")

@@ -48,7 +48,8 @@ class _Adapter(PartsAdapter):
 def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
     from prv_accountant.dpsgd import find_noise_multiplier
 
-    return float(find_noise_multiplier(q, steps, epsilon, delta))
+    # It halves this error: like that it works with the error of the answers above.
+    return float(find_noise_multiplier(q, steps, epsilon, delta, eps_error=2 * EPS_ERROR))
 
 
 ABOUT = ((NeighboringRelation.ADD_OR_REMOVE_ONE,), "prv-accountant", from_numbers(_solve))
