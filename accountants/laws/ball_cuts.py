@@ -168,7 +168,7 @@ def cuts(masses: Masses, x: Array, wanted: Array) -> Array:
         raise OutOfReach("losses beyond the range of floats")
     found: list[Array] = []
     turns = np.flatnonzero(np.diff(np.sign(np.diff(losses)))) + 1
-    for piece in np.split(np.arange(x.size), turns):
+    for piece in [np.arange(x.size)] if masses.monotone else np.split(np.arange(x.size), turns):
         first, last = int(piece[0]), min(int(piece[-1]) + 1, x.size - 1)
         u, at = losses[first : last + 1], x[first : last + 1]
         if u[0] > u[-1]:

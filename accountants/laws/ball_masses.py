@@ -80,7 +80,7 @@ class Masses:
         self._centers = [ball(place) / self._scale for place in places]
         self._double_centers = np.array([float(center) for center in self._centers])
         self._double_weights = np.array([_log(weight) for weight in self.weights])
-        self.normal = pair.noise == "normal"
+        self.normal, self.monotone = pair.noise == "normal", pair.monotone
 
     @property
     def centers(self) -> Array:

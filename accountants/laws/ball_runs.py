@@ -14,7 +14,7 @@ import numpy as np
 
 from accountants.laws import ball_cuts, ball_single
 from accountants.laws.ball_cuts import Sketch
-from accountants.laws.ball_ladder import Rungs, descend
+from accountants.laws.ball_ladder import Fit, rungs, score
 from accountants.laws.ball_lattice import Composer, Curve, LatticeLaw, tilted_total
 from accountants.laws.ball_masses import Masses, OutOfReach
 from accountants.laws.ball_pairs import LocationPair, Pair, Product, TablePair, ball
@@ -78,6 +78,9 @@ def closed_form(parts: Sequence[tuple[Pair, int]], target: Target) -> tuple[Any,
     return lower, ball_single.location_upper(pair, kept, target.epsilon, reach)
 
 
+_Cuts = tuple[Fit, Sequence[int], list[float]]
+
+
 class Run:
     """A product that has to be composed on a lattice.
 
@@ -126,7 +129,7 @@ class Run:
         first = self._parts[0][0]
         if self.exact and isinstance(first, TablePair):
             return 2.0 * _largest_loss(first)
-        return min(self.width / 6, self.narrowest)
+        return min(self.width / 6, self.narrowest, 1 / self.tilt)
 
     def step(self, spacing: float) -> Any:
         """The largest lattice step up to ``spacing`` of which an atom of the loss is a multiple."""
@@ -184,28 +187,40 @@ class Run:
         keep = np.flatnonzero(weight > weight.max() - _ROOM)
         x = x[max(keep[0] - 1, 0) : keep[-1] + 2]
         slack = max(float(step) * 2.0**-23, 2e-12)
-        best = self._best_rungs(masses, pair, x, float(step), slack)
-        cuts = [masses.at(point) for point in best.cuts]
+        fit, points, found = self._fitted(masses, pair, x, float(step), slack)
+        cuts = [masses.at(point) for point in found]
         cells = [Cell(*masses.between(a, b)) for a, b in itertools.pairwise([None, *cuts, None])]
-        points = range(best.points[0] - 1, best.points[-1] + 2)
-        return cells, Lattice(points, step, tilt, flint.arb(slack), flint.arb(best.offset))
+        return cells, Lattice(points, step, tilt, flint.arb(slack), flint.arb(fit.offset))
 
-    def _best_rungs(
+    def _fitted(
         self, masses: Masses, pair: LocationPair, x: Any, step: float, slack: float
-    ) -> Rungs:
-        def at(offset: float) -> Rungs:
-            points = self._points(masses, x, step, offset)
-            return descend(masses, x, points, step, offset, slack, self.tilt)
+    ) -> _Cuts:
+        """The offset of the lattice, and the cuts, that keep most of the tilted mass."""
+        least, _ = ball_single.extremes(pair) if pair.monotone else (None, None)
 
-        if pair.noise == "laplace":  # its atoms are lattice points without an offset
-            return at(0.0)
-        best = min((at(j * step / 4) for j in range(4)), key=lambda rungs: rungs.waste)
-        for _ in range(4):  # so that the last cell has the loss of a point, too
-            following = at(best.offset + 0.999 * best.lost)
-            if following.waste >= best.waste:
-                break
-            best = following
-        return best
+        def tried(offset: float, upwards: bool) -> tuple[float, float, _Cuts]:
+            stops = self._points(masses, x, step, offset)
+            wanted = [offset + step * k for k in stops]
+            cuts = rungs(masses, x, wanted, slack, upwards=upwards)
+            fit = Fit(offset, slack, self.tilt)
+            every = range(stops[0] - 1, stops[-1] + 2)
+            return *score(masses, cuts, every, step, fit), (fit, every, cuts)
+
+        if not masses.normal:  # atoms: at lattice points, or with the smallest of them at one
+            return tried(0.0 if least is None or pair.plain else float(least), False)[2]
+        best = max((tried(j * step / 8, False) for j in range(8)), key=lambda item: item[0])
+        part = 0.98
+        for _ in range(6):  # so that the last cell has the loss of a point, too
+            following = tried(best[2][0].offset + part * best[1], False)
+            if following[0] > best[0]:
+                best = following
+            else:
+                part *= 0.5
+        if least is not None:  # much lies near the smallest loss
+            other = tried(0.0, True)
+            if other[0] > best[0] and 2 * len(other[2][2]) > len(best[2][2]):
+                best = other
+        return best[2]
 
     def _points(self, masses: Masses, x: Any, step: float, offset: float = 0.0) -> list[int]:
         sketch = ball_cuts.sketch(masses, x, masses.normal)

@@ -11,7 +11,7 @@ import numpy as np
 
 from accountants.laws.ball_cuts import grid
 from accountants.laws.ball_masses import Masses
-from accountants.laws.ball_pairs import LocationPair, TablePair, ball
+from accountants.laws.ball_pairs import LocationPair, TablePair, ball, exact_fraction
 
 
 def gaussian(gap_squared: Fraction, epsilon: Any) -> Any:
@@ -82,6 +82,8 @@ def location_upper(pair: LocationPair, masses: Masses, epsilon: Any, reach: floa
     e^ε times Q beyond a point after it; ``masses`` are taken given the copies that are kept.
     """
     assert pair.monotone
+    if not masses.normal and pair.plain and pair.gap_squared <= exact_fraction(epsilon) ** 2:
+        return masses.lost  # no loss is above the gap, which may be ε itself
     most = extremes(pair)[1]
     if most is not None and most <= epsilon:
         return masses.lost
@@ -108,9 +110,9 @@ def location_upper(pair: LocationPair, masses: Masses, epsilon: Any, reach: floa
         rich = None
     if poor is None and rich is None:
         return flint.arb(1)
+    size = flint.arb(2) ** (-flint.ctx.prec // 3)
     if poor is not None and rich is not None:
         middle = _root(masses, epsilon, low, high)
-        size = flint.arb(2) ** (-flint.ctx.prec // 3)
         for _ in range(flint.ctx.prec // 12 + 4):
             for at in (middle - size, middle + size):
                 found = above(at)
@@ -119,6 +121,13 @@ def location_upper(pair: LocationPair, masses: Masses, epsilon: Any, reach: floa
                 elif found is False and (at > poor if increasing else at < poor):
                     poor = at.mid()
             size = size * 16
+        size = flint.arb(2) ** (-flint.ctx.prec // 3)
+    while poor is not None and rich is not None:  # bisection, as far as the bits go
+        middle = ((poor + rich) / 2).mid()
+        found = above(middle)
+        if found is None or abs(rich - poor) < abs(middle) * size + size:
+            break
+        poor, rich = (poor, middle) if found else (middle, rich)
     first = flint.arb(1) if poor is None else side(poor)[0]
     second = flint.arb(0) if rich is None else side(rich)[1]
     value = first - weight * second

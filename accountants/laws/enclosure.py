@@ -19,6 +19,7 @@ import flint
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
+from accountants.laws import ball_adaptive
 from accountants.laws.ball_curves import float_above, float_below
 from accountants.laws.ball_events import Bare, read
 from accountants.laws.ball_masses import OutOfReach
@@ -158,6 +159,12 @@ def too_small(
                     del searches[at], names[at]
                 elif low[0] > claim:
                     return _sentence(name, low, epsilon, delta)
+        later = max(deadline, time.perf_counter() + seconds / 2)
+        run = ball_adaptive.above_claim(
+            read(event, relation), relation, target.epsilon, delta, later
+        )
+        if run is not None:
+            return _sentence("chosen anew at each step", run, epsilon, delta)
     return None
 
 
@@ -289,7 +296,7 @@ def _refined(
         return  # by Chernoff δ is far below: only a choice of where not to look
     spacing = run.first_spacing / (1 if run.exact else 4)
     before: Any = None
-    for _ in range(most):
+    for turn in range(most):
         start = time.perf_counter()
         curve = run.upper(spacing, deadline) if upper else run.lower(spacing, deadline)
         value = curve.delta(target.epsilon)
@@ -299,7 +306,8 @@ def _refined(
             # Errors fall like the square of the spacing, by 9; if twice the rest is not enough
             # no spacing will be.
             ahead = value + (value - before) / 4
-            if (ahead > claim if upper else ahead < claim) and abs(value - before) < value / 50:
+            hopeless = ahead > claim if upper else ahead < claim
+            if hopeless and turn > 1 and abs(value - before) < value / 200:
                 return
         before = value
         if run.exact:

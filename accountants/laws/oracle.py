@@ -1,6 +1,7 @@
 """The truth between two ends, fast, for every event that the strategies make.
 
-Gaussian releases: the exact accountant.  One Laplace release and randomized response: their own
+Gaussian releases: the exact accountant, and for few batches of fixed size where a record is
+replaced, what an adaptive run attains.  One Laplace release and randomized response: their own
 closed forms.  Repeated Laplace releases and several kinds together: balls on a coarse lattice, or,
 where that would take too long, the best part from below and the sum of the parts from above.
 """
@@ -18,7 +19,7 @@ from accountants import validation
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.events import sampled_gaussian_event
-from accountants.laws import laplace, randomized_response
+from accountants.laws import adaptive, laplace, randomized_response
 from accountants.laws.ball_curves import OutOfReach
 from accountants.laws.ball_curves import delta_bracket as delta_by_balls
 from accountants.laws.ball_curves import epsilon_bracket as epsilon_by_balls
@@ -31,6 +32,8 @@ __all__ = ["NoOracle", "delta_bracket", "epsilon_bracket"]
 
 
 _SECONDS = 5.0
+_FEWER = 100_000  # uses of each leaf that a lower end falls back to
+_CLOSE = 1e-4  # ends are not brought nearer than this part of themselves
 
 
 class NoOracle(Exception):
@@ -133,14 +136,19 @@ def _epsilon(counts: Mapping[Leaf, int], relation: NeighboringRelation, delta: f
         only = _epsilon_of_kind(kinds[0], relation, delta)
         if only is not None:
             return only
-    with contextlib.suppress(OutOfReach):
-        products = attained(counts, relation)
-        found = epsilon_by_balls(products, delta, top, _SECONDS)
-        if all(product.dominating for product in products):
-            return found
-        return Bracket(found.lower, max(found.lower, _summed(kinds, relation, delta, top)))
+    products = attained(counts, relation)
+    for fineness in (4.0, 1.0):
+        with contextlib.suppress(OutOfReach):
+            found = epsilon_by_balls(products, delta, top, _SECONDS, fineness)
+            if all(product.dominating for product in products):
+                return found
+            return Bracket(found.lower, max(found.lower, _summed(kinds, relation, delta, top)))
     parts = [_epsilon_of_kind(kind, relation, delta) for kind in kinds]
     lower = max([part.lower for part in parts if part is not None], default=0.0)
+    with contextlib.suppress(OutOfReach):  # leaving releases out is a processing of the outputs
+        fewer = {leaf: min(n, _FEWER) for leaf, n in counts.items()}
+        found = epsilon_by_balls(attained(fewer, relation), delta, top, _SECONDS, 1.0)
+        lower = max(lower, found.lower)
     return Bracket(lower, max(lower, _summed(kinds, relation, delta, top)))
 
 
@@ -254,8 +262,18 @@ def _gaussian(
         )
     try:
         if delta is not None:
-            return accountant.epsilon_bracket(delta)
-        assert epsilon is not None
-        return accountant.delta_bracket(epsilon)
+            found = accountant.epsilon_bracket(delta)
+        else:
+            assert epsilon is not None
+            found = accountant.delta_bracket(epsilon)
     except AccuracyError as error:
         raise NoOracle(str(error)) from None
+    if found.width <= found.upper * _CLOSE:
+        return found
+    # The accountant's lower end is that of fixed data sets, its upper one of runs that adapt.
+    if delta is not None:
+        low = adaptive.lower_epsilon(counts, relation, delta)
+    else:
+        assert epsilon is not None
+        low = adaptive.lower_delta(counts, relation, epsilon, near=found.lower)
+    return Bracket(max(found.lower, min(low, found.upper)), found.upper)
