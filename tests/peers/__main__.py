@@ -15,6 +15,8 @@ from tests.peers.page import page
 from tests.repo.project import ROOT
 
 FOLDER = ROOT / "docs" / "peers"
+PACKAGES = 6  # those of the lock whose accountants are audited
+CPU_BUDGET = 30.0  # seconds for each: all of them are to end within ten minutes
 
 
 def main(words: list[str] | None = None) -> int:
@@ -24,6 +26,7 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--max-examples", type=int, default=DEFAULT_EXAMPLES)
     parser.add_argument("--json", type=Path, help="a file for the report, in place of docs/peers")
+    parser.add_argument("--cpu-budget", type=float, default=CPU_BUDGET, help="for each, seconds")
     options = parser.parse_args(words)
     if differences():
         print(f"not the locked environment ({TARGET} makes it):", *differences(), sep="\n  ")
@@ -38,19 +41,22 @@ def main(words: list[str] | None = None) -> int:
         "command": f"python -m tests.peers --seed {options.seed}",
         "seed": options.seed,
         "max_examples": options.max_examples,
+        "cpu_budget": options.cpu_budget,
         "python": platform.python_version(),
         "versions": {name: installed(name) for name in list(locked())[:PACKAGES]},
         "audits": [],
     }
     for candidate in candidates:
-        found = check_accountant(candidate, seed=options.seed, max_examples=options.max_examples)
+        found = check_accountant(
+            candidate,
+            seed=options.seed,
+            max_examples=options.max_examples,
+            cpu_budget=options.cpu_budget,
+        )
         report["audits"].append({**found.to_json(), "package": candidate.package})
         print(found.describe(), end="\n\n", flush=True)
     _write(report, options.json, whole=not options.names)
     return 0
-
-
-PACKAGES = 6  # those of the lock whose accountants are audited
 
 
 def _is_peer(name: str) -> bool:

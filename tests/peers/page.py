@@ -35,7 +35,8 @@ def page(report: dict[str, Any]) -> str:
     spent = sum(audit["cpu_seconds"] for audit in audits)
     about += (
         f"\n\nSeed {report['seed']}, {report['max_examples']} random examples for a law and "
-        f"relation, Python {report['python']}; {spent:.0f} s of CPU for all."
+        f"relation, fewer where {report['cpu_budget']:.0f} s of CPU for one are short (the "
+        f"note of a law says so), Python {report['python']}; {spent:.0f} s of CPU for all."
     )
     parts = [HEAD.format(command=report["command"], about=about), _overview(audits)]
     parts += [_accountant(audit) for audit in audits]
@@ -78,10 +79,7 @@ def _accountant(audit: dict[str, Any]) -> str:
             "answered",
             "truth",
         )
-        rows = [
-            (f["law"], f["clause"], *_told(f), *(_told(f["worst"]) if f["worst"] else ("", "", "")))
-            for f in audit["understatements"]
-        ]
+        rows = [(f["law"], f["clause"], *_told(f), *_worst(f)) for f in audit["understatements"]]
         text += "\nBelow the truth:\n\n" + _table(head, rows) + "\n"
     for title, key in (("Other violations", "violations"), ("Suspect", "suspects")):
         if audit[key]:
@@ -120,6 +118,13 @@ def _told(finding: dict[str, Any]) -> tuple[str, str, str]:
     oracle = finding["oracle"]
     truth = "" if oracle is None else f"[{_short(oracle['lower'])}, {_short(oracle['upper'])}]"
     return finding["case_text"], _short(finding["value"]), truth
+
+
+def _worst(finding: dict[str, Any]) -> tuple[str, str, str]:
+    """The largest shortfall of the clause, where another case has it."""
+    worst = finding["worst"]
+    other = worst is not None and worst["case"] != finding["case"]
+    return _told(worst) if other else ("", "", "")
 
 
 def _number(value: float | str | None) -> float:
