@@ -20,7 +20,7 @@ from accountants.laws.sandbox import Sandbox
 from accountants.laws.search import Searched, never, search
 
 DEFAULT_EXAMPLES = 25
-DEFAULT_BUDGET = 40.0
+DEFAULT_BUDGET = 30.0
 _WARM_UP = 60  # seconds at most
 _GENEROUS = 2.0  # times an equal part: most laws need less than theirs
 
