@@ -9,7 +9,6 @@ section 7.
 from __future__ import annotations
 
 import itertools
-import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -30,26 +29,19 @@ MOST_STEPS = 200
 Law = tuple[list[Any], list[Any]]
 
 
-def above_claim(
-    counts: Mapping[Leaf, int],
-    relation: NeighboringRelation,
-    epsilon: Any,
-    delta: float,
-    deadline: float,
-) -> tuple[Any, str] | None:
-    """A lower end of δ of adaptive runs that is above ``delta``, and how it was found, or None.
+def promising(
+    counts: Mapping[Leaf, int], relation: NeighboringRelation, epsilon: float, delta: float
+) -> Plan | None:
+    """A rule whose lower end of δ at ``epsilon`` is above ``delta`` in doubles, if one is found.
 
     Parameters
     ----------
     counts : mapping from leaf to int
-        Only runs of one kind have such ends.
+        Only runs of one kind have such rules.
     relation : NeighboringRelation
-    epsilon : ball
-        Exact.
+    epsilon : float
     delta : float
         In (0, 1): what is claimed at ``epsilon``.
-    deadline : float
-        By ``time.perf_counter``; nothing is started that would likely end after it.
     """
     if len(counts) != 1 or not 0 < delta < 1:
         return None
@@ -59,22 +51,19 @@ def above_claim(
     pairs = adaptive.alternatives(leaf, relation)
     if not pairs:
         return None
-    claim, before = flint.arb(delta), None
+    before = 0.0
     for half in _FINENESS:
-        start = time.perf_counter()
         try:
             plan = adaptive.plan(pairs, steps, delta, half=half)
         except OutOfReach:
             return None
-        value = lower_end(plan, epsilon)
-        if value > claim:
-            return value, f"an adaptive run, lattice of spacing {plan.spacing:.3g} in balls"
+        value = plan.delta(epsilon)
+        if value > delta:
+            return plan
         # Errors fall by about 4: without hope if several times the rest is not enough.
-        if before is not None and value + 2 * abs(value - before) < claim:
+        if half > _FINENESS[0] and value + 2 * abs(value - before) < delta:
             return None
         before = value
-        if time.perf_counter() + 4.5 * (time.perf_counter() - start) > deadline:
-            return None
     return None
 
 
