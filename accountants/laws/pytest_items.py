@@ -15,7 +15,12 @@ import pytest
 
 from accountants.laws import catalogue
 from accountants.laws.candidate import Candidate
-from accountants.laws.check import DEFAULT_EXAMPLES, check_accountant
+from accountants.laws.check import (
+    DEFAULT_BUDGET,
+    DEFAULT_EXAMPLES,
+    check_accountant,
+    law_budget,
+)
 from accountants.laws.pytest_plugin import MARKER
 from accountants.laws.report import Finding, LawReport, Verdict
 from accountants.laws.wanted import (
@@ -23,6 +28,7 @@ from accountants.laws.wanted import (
     importable_from,
     read_wanted,
     relation_word,
+    seconds,
     whole_number,
 )
 from accountants.relations import NeighboringRelation
@@ -42,11 +48,14 @@ class Settings:
         One for each `--accountant`.
     seed, max_examples : int
         As for `check_accountant`.
+    cpu_budget : float
+        As for `check_accountant`; a law has its part of it.
     """
 
     wanted: tuple[Wanted, ...]
     seed: int
     max_examples: int
+    cpu_budget: float
 
     def command(self, name: str, law: str, relation: NeighboringRelation) -> str:
         """What repeats one item."""
@@ -54,6 +63,8 @@ class Settings:
         words += ["--accountant-relation", relation_word(relation)]
         words += ["--accountant-seed", str(self.seed)]
         words += ["--accountant-max-examples", str(self.max_examples)]
+        if self.cpu_budget != DEFAULT_BUDGET:
+            words += ["--accountant-cpu-budget", str(self.cpu_budget)]
         return shlex.join(words)
 
 
@@ -61,6 +72,7 @@ def read_settings(config: pytest.Config) -> Settings:
     """The options of a run; ``ValueError`` in one line where they cannot be met."""
     seed = whole_number("--accountant-seed", config.getoption("accountant_seed"))
     size = whole_number("--accountant-max-examples", config.getoption("accountant_max_examples"))
+    budget = seconds("--accountant-cpu-budget", config.getoption("accountant_cpu_budget"))
     # As `python -m pytest` finds modules. It stays for the run: they may import more of their own.
     places = ExitStack()
     places.enter_context(importable_from(config.invocation_params.dir, config.rootpath))
@@ -73,7 +85,12 @@ def read_settings(config: pytest.Config) -> Settings:
         )
         for name in dict.fromkeys(config.getoption("accountant"))
     ]
-    return Settings(tuple(wanted), seed or 0, DEFAULT_EXAMPLES if size is None else size)
+    return Settings(
+        tuple(wanted),
+        seed or 0,
+        DEFAULT_EXAMPLES if size is None else size,
+        DEFAULT_BUDGET if budget is None else budget,
+    )
 
 
 class LawViolated(AssertionError):
@@ -104,6 +121,7 @@ class LawItem(pytest.Item):
                 relation=self.relation,
                 seed=self.settings.seed,
                 max_examples=self.settings.max_examples,
+                cpu_budget=law_budget(self.law, self.settings.cpu_budget),
             )
         self.user_properties += [(SUSPECT, finding.describe()) for finding in report.suspects]
         self.user_properties += [(LOOSE, finding.describe()) for finding in report.looseness]

@@ -21,6 +21,7 @@ REFINEMENTS = {
     "accountant_relation": "--accountant-relation",
     "accountant_seed": "--accountant-seed",
     "accountant_max_examples": "--accountant-max-examples",
+    "accountant_cpu_budget": "--accountant-cpu-budget",
 }
 
 
@@ -49,6 +50,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--accountant-max-examples",
         metavar="COUNT",
         help="random examples for each law, beside its corner cases. Default: 25",
+    )
+    group.addoption(
+        "--accountant-cpu-budget",
+        metavar="SECONDS",
+        help="CPU time for one accountant: a law gets a tenth of it for each unit of its weight."
+        " inf: no limit. Default: 30",
     )
 
 

@@ -86,6 +86,17 @@ def whole_number(name: str, text: str | None) -> int | None:
     raise ValueError(f"{name}={text!r}: must be a whole number >= 0")
 
 
+def seconds(name: str, text: str | None) -> float | None:
+    """The seconds >= 0 (inf among them) that an option gives as text; None for None."""
+    if text is None:
+        return None
+    with suppress(ValueError):
+        found = validation.real(name, float(text))
+        if found >= 0:
+            return found
+    raise ValueError(f"{name}={text!r}: must be a number of seconds >= 0, or inf")
+
+
 def need_enclosures() -> None:
     """Refuse an audit that could confirm nothing for want of ball arithmetic."""
     if importlib.util.find_spec("flint") is None:

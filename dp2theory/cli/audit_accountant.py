@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from accountants.laws.wanted import Wanted
 
 COMMAND = "audit-accountant"
-EXAMPLES = 25  # that of check_accountant, which --help must not import
+EXAMPLES = 25  # those of check_accountant, which --help must not import
+BUDGET = 30.0
 
 
 def audit_accountant(
@@ -53,6 +54,10 @@ def audit_accountant(
     max_examples: Annotated[
         int, typer.Option(help="Random examples for each law, beside its corner cases.")
     ] = EXAMPLES,
+    cpu_budget: Annotated[
+        float,
+        typer.Option(help="Seconds of CPU for the search; inf: no limit, every example is asked."),
+    ] = BUDGET,
     report: Annotated[
         Path | None,
         typer.Option(help="Write a page (.html) with pictures.", show_default=False),
@@ -82,13 +87,15 @@ def audit_accountant(
     for name, number in (("seed", seed), ("max_examples", max_examples)):
         if number < 0:
             raise ValueError(f"{option(name)} {number}: must be a whole number >= 0")
+    if not cpu_budget >= 0:
+        raise ValueError(f"--cpu-budget {cpu_budget}: must be a number of seconds >= 0, or inf")
     check_outputs({"report": report})
     from accountants.laws.wanted import importable_from, read_wanted, relation_word
 
     # As `python -m` finds modules. The accountant may import more of its own while it runs.
     with importable_from(Path.cwd()), _apart():
         wanted = read_wanted(accountant, laws=laws, relation=relation)
-        found = _run(wanted, relation, seed, max_examples, quiet=quiet)
+        found = _run(wanted, relation, seed, max_examples, cpu_budget, quiet=quiet)
     relations = ",".join(map(relation_word, wanted.relations))
     inputs: dict[str, Any] = {
         "accountant": Input(accountant, unit="name"),
@@ -96,6 +103,7 @@ def audit_accountant(
         "relation": Input(relations, default=relation is None),
         "seed": Input(found.seed, default=seed == 0),
         "max_examples": Input(found.max_examples, default=max_examples == EXAMPLES),
+        "cpu_budget": Input(cpu_budget, unit="s", default=cpu_budget == BUDGET),
     }
     result = found.to_json()
     status = "ok" if found.ok else "violated"
@@ -131,7 +139,13 @@ def _apart() -> Iterator[None]:
 
 
 def _run(
-    wanted: "Wanted", relation: str | None, seed: int, max_examples: int, *, quiet: bool
+    wanted: "Wanted",
+    relation: str | None,
+    seed: int,
+    max_examples: int,
+    cpu_budget: float,
+    *,
+    quiet: bool,
 ) -> "LawReport":
     from accountants.laws.check import check_accountant
 
@@ -150,6 +164,7 @@ def _run(
             relation=None if relation is None else wanted.relations[0],
             seed=seed,
             max_examples=max_examples,
+            cpu_budget=cpu_budget,
             progress=tell,
         )
 

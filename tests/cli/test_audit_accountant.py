@@ -34,7 +34,7 @@ def stand(monkeypatch):
     """A report made by hand instead of a search; keeps what was asked for."""
     asked = []
 
-    def stand(candidate, *, laws, relation, seed, max_examples, progress):
+    def stand(candidate, *, laws, relation, seed, max_examples, cpu_budget, progress):
         asked.append((candidate, laws, relation))
         for law in laws:
             progress(f"{law} under a relation")
@@ -113,10 +113,12 @@ def test_json_keeps_to_its_schema(cli):
         "relation": "replace-one",
         "seed": 7,
         "max_examples": 25,
+        "cpu_budget": 30.0,
     }
     assert [name for name, entry in document["inputs"].items() if entry["default"]] == [
         "laws",
         "max_examples",
+        "cpu_budget",
     ]
     fine = cli(f"{COMMAND} mine:ForReplacing --json --laws L1")
     assert (fine.code, fine.document["status"]) == (0, "ok")
@@ -203,6 +205,8 @@ def test_the_path_is_left_as_it_was(cli, mine):
         ("mine:ForReplacing --relation replace-special", ("states answers for replace-one only",)),
         ("mine:Mine --seed -1", ("--seed -1", "whole number >= 0")),
         ("mine:Mine --max-examples -1", ("--max-examples -1",)),
+        ("mine:Mine --cpu-budget nan", ("--cpu-budget nan",)),
+        ("mine:Mine --cpu-budget -1", ("--cpu-budget -1",)),
         ("mine:Mine --max-examples many", ("--max-examples", "integer")),
         ("mine:Mine --report nowhere/audit.html", ("--report nowhere/audit.html",)),
         ("--list mine:Mine", ("mine:Mine", "--list")),

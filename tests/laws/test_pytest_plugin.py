@@ -140,9 +140,15 @@ def test_seed_and_size_are_handed_on(inner, stand):
     inner("--accountant-laws L1 --accountant-seed 3 --accountant-max-examples 9")
     inner("--accountant-laws L1")
     assert [size for *_, size in stand.asked] == [
-        {"seed": 3, "max_examples": 9},
-        {"seed": 0, "max_examples": DEFAULT_EXAMPLES},
+        {"seed": 3, "max_examples": 9, "cpu_budget": 3.0},
+        {"seed": 0, "max_examples": DEFAULT_EXAMPLES, "cpu_budget": 3.0},
     ]
+
+
+def test_each_law_has_its_part_of_the_budget(inner, stand):
+    inner("--accountant-laws L1,L4 --accountant-cpu-budget 100")
+    assert [size["cpu_budget"] for *_, size in stand.asked] == [10.0, 40.0]
+
 
 
 @pytest.mark.usefixtures("stand")
@@ -294,6 +300,7 @@ def test_reports_survive_the_way_between_processes(inner, pytester):
         ("mine:Mine", "--accountant-seed x", ("--accountant-seed='x'", "whole number >= 0")),
         ("mine:Mine", "--accountant-seed -1", ("--accountant-seed='-1'",)),
         ("mine:Mine", "--accountant-max-examples 2.5", ("--accountant-max-examples", ">= 0")),
+        ("mine:Mine", "--accountant-cpu-budget nan", ("--accountant-cpu-budget", ">= 0")),
         (None, "--accountant-laws L1", ("--accountant-laws needs --accountant",)),
         (None, "--accountant-seed 0", ("--accountant-seed needs --accountant",)),
     ],
