@@ -139,6 +139,8 @@ def attained(counts: Mapping[Leaf, int], relation: NeighboringRelation) -> list[
 
 
 def _both_ways(leaf: Leaf, relation: NeighboringRelation) -> bool:
+    if isinstance(leaf, Laplace):  # sampled and replaced: attained, not shown to dominate
+        return relation is not REPLACE or leaf.sampling_probability == 1
     if not isinstance(leaf, Release):
         return True
     if isinstance(leaf.sampling, Poisson):

@@ -129,18 +129,25 @@ class Run:
         first = self._parts[0][0]
         if self.exact and isinstance(first, TablePair):
             return 2.0 * _largest_loss(first)
-        return min(self.width / 6, self.narrowest, 1 / self.tilt)
+        scales = [x for x in (self.width / 6, self.narrowest, 1 / self.tilt) if x > 0]
+        atoms = self._atoms()
+        if atoms:  # near the largest loss the tilt is steep, but the lattice has that loss itself
+            return max(min(scales), float(atoms[0]) / 64)
+        return min(scales)
 
     def step(self, spacing: float) -> Any:
         """The largest lattice step up to ``spacing`` of which an atom of the loss is a multiple."""
-        atoms = [
+        atoms = self._atoms()
+        if not atoms:
+            return flint.arb(spacing)
+        return (atoms[0] / max(1, math.ceil(float(atoms[0]) / spacing - 1e-9))).mid()
+
+    def _atoms(self) -> list[Any]:
+        return [
             _atom(pair)
             for pair, _ in self._parts
             if isinstance(pair, TablePair) or (pair.noise == "laplace" and pair.plain)
         ]
-        if not atoms:
-            return flint.arb(spacing)
-        return (atoms[0] / max(1, math.ceil(float(atoms[0]) / spacing - 1e-9))).mid()
 
     def lower(self, spacing: float, deadline: float) -> Curve:
         """Lower ends of δ at every ε: certain with any spacing, closest at the target."""
