@@ -34,6 +34,7 @@ HALF = 600  # points of the lattice on either side of 0
 _LOG_TAIL = -80.0  # copies of a record that are rarer are left out
 _NEGLIGIBLE = 1e-4  # of δ: what may be lost beyond the lattice
 _WIDEST = 300.0  # of the lattice, so that exp of it is far from the ends of floats
+_MOST_COPIES = 60
 _UNIT = 2.0**-53
 _UNDERFLOW = 1e-280  # more than all products that are too small for a float
 
@@ -155,7 +156,9 @@ def plan(
         If the losses are too large for the lattice.
     """
     kinds = [Masses(pair, _LOG_TAIL) for pair in pairs]
-    grids = [ball_cuts.grid(masses, 12.0, True) for masses in kinds]
+    if max(masses.centers.size for masses in kinds) > 2 * _MOST_COPIES:
+        raise OutOfReach(f"more than {_MOST_COPIES} copies of one record matter")
+    grids = [_grid(masses) for masses in kinds]
     spacing = _range(kinds, grids, steps, delta * _NEGLIGIBLE) / half
     options: list[Option] = []
     laws: list[tuple[Array, Array]] = []
@@ -192,6 +195,11 @@ def after(accepted: Array, law: Array, lowest: int) -> Array:
     )
     # Labels start at or below 0 and end at or above it (``_cells``).
     return np.convolve(padded, law, "valid")
+
+
+def _grid(masses: Masses) -> Array:
+    x = ball_cuts.grid(masses, 12.0, True)
+    return np.linspace(x[0], x[-1], min(x.size, 20_000))
 
 
 def _range(kinds: Sequence[Masses], grids: Sequence[Array], steps: int, rare: float) -> float:
