@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from accountants.laws.law import Clause, Outcome, Refused, Scope, Skipped
 from accountants.laws.report import Finding, Kind
 
+EXHAUSTED = "no answer"  # the value of a finding about a limit that was passed
 SHRINKS = 40  # questions spent on a simpler example
 _ROBUST = 0.1  # of the first relative shortfall: borderline examples are hard to confirm
 _CONFIRMATIONS = 3
@@ -139,9 +140,6 @@ def search(
                 simplest = _simplest(memory, strategy, _seed(clause, scope), found, over)
             seen.findings.append(_with_worst(_settled(_in_order(simplest, found)), found))
     return seen
-
-
-EXHAUSTED = "no answer"  # the value of a finding about a limit that was passed
 
 
 def _worth_more(memory: _Memory) -> bool:
