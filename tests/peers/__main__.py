@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from accountants.laws import adapters
-from accountants.laws.check import DEFAULT_EXAMPLES, check_accountant
+from accountants.laws.check import DEFAULT_BUDGET, DEFAULT_EXAMPLES, check_accountant
 from dp2theory.files import write_text
 from tests.peers.lock import TARGET, differences, installed, locked
 from tests.peers.page import page
@@ -16,7 +16,6 @@ from tests.repo.project import ROOT
 
 FOLDER = ROOT / "docs" / "peers"
 PACKAGES = 6  # those of the lock whose accountants are audited
-CPU_BUDGET = 30.0  # seconds for each: all of them are to end within ten minutes
 
 
 def main(words: list[str] | None = None) -> int:
@@ -26,7 +25,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--max-examples", type=int, default=DEFAULT_EXAMPLES)
     parser.add_argument("--json", type=Path, help="a file for the report, in place of docs/peers")
-    parser.add_argument("--cpu-budget", type=float, default=CPU_BUDGET, help="for each, seconds")
+    parser.add_argument(
+        "--cpu-budget", type=float, default=DEFAULT_BUDGET, help="for each, seconds"
+    )
     options = parser.parse_args(words)
     if differences():
         print(f"not the locked environment ({TARGET} makes it):", *differences(), sep="\n  ")
