@@ -128,35 +128,35 @@ class PoissonForFixedSize(Changed):
 class _Borrowed:
     """Hands batches of fixed size under REPLACE_ONE to an accountant of adding or removing."""
 
-    def __init__(self, neighboring_relation: NeighboringRelation = ADD_REMOVE) -> None:
-        self._relation = neighboring_relation
-        self._inner: Any = ExactAccountant(neighboring_relation)
-        self._given: list[tuple[Any, int]] = []
-
-    def _swaps(self, event: Any) -> bool:
-        return self._relation is REPLACE and any(
-            isinstance(part, self.borrowed) for part in _parts(event)
-        )
-
     borrowed: ClassVar[Any] = FIXED_SIZE
 
+    def __init__(self, neighboring_relation: NeighboringRelation = ADD_REMOVE) -> None:
+        self._relation = neighboring_relation
+        self._own = ExactAccountant(neighboring_relation)
+        self._other = ExactAccountant(ADD_REMOVE)
+
     def compose(self, event: Any, count: int = 1) -> Any:
-        if self._swaps(event) and self._inner.neighboring_relation is REPLACE:
-            if any(not isinstance(p, self.borrowed) for e, _ in self._given for p in _parts(e)):
-                raise NotImplementedError("other events beside batches of fixed size")
-            self._inner = ExactAccountant(ADD_REMOVE)
-        self._inner.compose(event, count)
-        self._given.append((event, count))
+        lent = self._relation is REPLACE and any(
+            isinstance(part, self.borrowed) for part in _parts(event)
+        )
+        if lent and not all(isinstance(part, self.borrowed) for part in _parts(event)):
+            raise NotImplementedError("batches of fixed size and other events in one composition")
+        (self._other if lent else self._own).compose(event, count)
         return self
 
+    def _inner(self) -> ExactAccountant:
+        if len(self._own) and len(self._other):
+            raise NotImplementedError("batches of fixed size beside other events")
+        return self._other if len(self._other) else self._own
+
     def get_epsilon(self, target_delta: float) -> float:
-        return float(self._inner.get_epsilon(target_delta))
+        return float(self._inner().get_epsilon(target_delta))
 
     def get_delta(self, target_epsilon: float) -> float:
-        return float(self._inner.get_delta(target_epsilon))
+        return float(self._inner().get_delta(target_epsilon))
 
     def __len__(self) -> int:
-        return len(self._inner)
+        return len(self._inner())
 
 
 class MixturePairAsUpper(_Borrowed):

@@ -167,16 +167,23 @@ class RenyiGrid:
 
 
 class OrdersExtrapolated(RenyiGrid):
-    """Divergences beyond order 32 from the line through the last two, though they bend upwards."""
+    """Divergences beyond the grid from the line through its last two, though they bend upwards."""
 
+    LAST = 32
     ORDERS = np.array([*range(2, 33), *np.geomspace(40, 1e6, 100)])
 
     def curve(self, q: float, sigma: float) -> Array:
-        small = self.ORDERS[self.ORDERS <= 32]
+        small = self.ORDERS[self.ORDERS <= self.LAST]
         known = np.array([self.at(int(order), q, sigma) for order in small])
         slope = known[-1] - known[-2]
         beyond = known[-1] + slope * (self.ORDERS[small.size :] - small[-1])
         return np.concatenate([known, beyond])
+
+
+class FewOrdersExtrapolated(OrdersExtrapolated):
+    """The same from a grid up to 8, where the bend comes at noise of the size of the clip norm."""
+
+    LAST = 8
 
 
 class OverflowToZero(RenyiGrid):

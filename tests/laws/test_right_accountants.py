@@ -1,0 +1,54 @@
+"""No false alarms: what is sound passes, however loose, choosy or rounded it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from accountants import ExactAccountant, RenyiAccountant, TruncatedCdpAccountant
+from accountants.laws.check import check_accountant
+from accountants.laws.report import Verdict
+from tests.bites.laws_wrong_lattice import LatticeAccountant
+from tests.bites.laws_wrong_pure import PureAccountant
+from tests.bites.laws_wrong_slips import GaussianOnly, RenyiGrid
+from tests.laws import right
+
+OURS = [ExactAccountant, RenyiAccountant, TruncatedCdpAccountant]
+OTHERS = [
+    right.Doubled,
+    right.RefusesTinyDelta,
+    right.AlwaysInfinite,
+    GaussianOnly,
+    LatticeAccountant,
+    PureAccountant,
+    RenyiGrid,
+]
+QUICK_LAWS = ("L1", "L2", "L10", "L13")
+MANY = 20_000
+
+
+@pytest.mark.parametrize("make", [*OURS, *OTHERS])
+def test_a_few_examples_raise_no_alarm(make: Any) -> None:
+    report = check_accountant(make, laws=QUICK_LAWS, max_examples=4, cpu_budget=1.0)
+    report.check()
+    assert not report.suspects, report.describe()
+    assert any(result.verdict is Verdict.HOLDS for result in report.results)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", OTHERS)
+@pytest.mark.parametrize("seed", range(3))
+def test_a_whole_audit_raises_no_alarm(make: Any, seed: int) -> None:
+    report = check_accountant(make, seed=seed)
+    report.check()
+    assert not report.suspects, report.describe()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", OURS)
+def test_ours_hold_on_very_many_examples(make: Any) -> None:
+    """Hours: random examples of all laws, without a budget."""
+    report = check_accountant(make, max_examples=MANY, cpu_budget=None)
+    report.check()
+    assert not report.suspects, report.describe()
