@@ -40,7 +40,7 @@ def epsilon_bracket(
     OutOfReach
         If the lattice would be too long or time runs out.
     """
-    deadline = time.perf_counter() + seconds
+    deadline = time.process_time() + seconds
     lower, upper = 0.0, 0.0
     with flint.ctx.workprec(LATTICE_BITS):
         for product in products:
@@ -61,7 +61,7 @@ def delta_bracket(
     products: Sequence[Product], epsilon: float, seconds: float, fineness: float = 4.0
 ) -> Bracket:
     """δ at ``epsilon`` over dominating products (upper end 1 if they are not)."""
-    deadline = time.perf_counter() + seconds
+    deadline = time.process_time() + seconds
     lower, upper = 0.0, 0.0
     with flint.ctx.workprec(LATTICE_BITS):
         at = ball(Fraction(epsilon))

@@ -77,7 +77,7 @@ def delta_enclosure(
     spacing : float, optional
         Of the lattice, in units of the loss; by default a fine one for the run.
     seconds : float
-        After which ``NoEnclosure`` is raised.
+        CPU time after which ``NoEnclosure`` is raised.
 
     Returns
     -------
@@ -94,7 +94,7 @@ def delta_enclosure(
     value = validation.target_epsilon(epsilon)
     if value == math.inf:
         raise ValueError(f"epsilon={epsilon!r}: must be a finite number >= 0")
-    deadline = time.perf_counter() + seconds
+    deadline = time.process_time() + seconds
     with flint.ctx.workprec(_BITS):
         products, shown = _products(event, relation)
         target = Target(ball(Fraction(value)), _SMALLEST_LOG)
@@ -127,7 +127,7 @@ def too_small(
     epsilon, delta : float
         The guarantee that is claimed; an ε below 0 is read as 0, which it implies.
     seconds : float
-        How long to refine.
+        CPU time in which to refine.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def too_small(
     """
     if math.isnan(epsilon) or math.isnan(delta) or epsilon == math.inf or delta >= 1:
         return None
-    deadline = time.perf_counter() + seconds
+    deadline = time.process_time() + seconds
     claim = flint.arb(max(delta, 0.0))
     log_delta = math.log(delta) if delta > 0 else _SMALLEST_LOG
     with flint.ctx.workprec(_BITS):
@@ -153,13 +153,13 @@ def too_small(
         # Who adapts attains more than fixed data sets: where that is enough, these get less time.
         plan = ball_adaptive.promising(read(event, relation), relation, max(epsilon, 0.0), delta)
         if plan is not None:
-            deadline = min(deadline, time.perf_counter() + _BRIEFLY)
+            deadline = min(deadline, time.process_time() + _BRIEFLY)
         searches = [_lower_ends(product, target, deadline) for product in products]
         names = [product.name for product in products]
         while searches:
             for search, name in list(zip(searches, names, strict=True)):
                 low = next(search, None)
-                if low is None or time.perf_counter() > deadline:
+                if low is None or time.process_time() > deadline:
                     at = searches.index(search)
                     del searches[at], names[at]
                 elif low[0] > claim:
@@ -187,7 +187,7 @@ def too_large(
     """
     if not 0 <= epsilon < math.inf or not 0 < delta <= 1:
         return None
-    deadline = time.perf_counter() + seconds
+    deadline = time.process_time() + seconds
     ends = []
     with flint.ctx.workprec(_BITS):
         try:
@@ -301,7 +301,7 @@ def _refined(
     spacing = run.first_spacing / (1 if run.exact else 4)
     before: Any = None
     for turn in range(most):
-        start = time.perf_counter()
+        start = time.process_time()
         curve = run.upper(spacing, deadline) if upper else run.lower(spacing, deadline)
         value = curve.delta(target.epsilon)
         yield value, f"lattice of spacing {float(run.step(spacing)):.3g} in balls"
@@ -316,7 +316,7 @@ def _refined(
         before = value
         if run.exact:
             return
-        if time.perf_counter() + 3.5 * (time.perf_counter() - start) > deadline:
+        if time.process_time() + 3.5 * (time.process_time() - start) > deadline:
             return
         spacing /= _FINER
 

@@ -48,10 +48,10 @@ def test_claims_below_the_lower_end_are_refuted_and_upper_ends_never(
     proof = enclosure.too_small(event, relation, bracket.lower * 0.995, delta, seconds=20)
     assert proof is not None
     assert "data sets" in proof
-    assert enclosure.too_small(event, relation, bracket.upper, delta, seconds=1.5) is None
+    assert enclosure.too_small(event, relation, bracket.upper, delta, seconds=0.5) is None
     if bracket.upper < bracket.lower * (1 + 1e-9):
         assert enclosure.too_large(event, relation, bracket.upper * 1.005, delta, seconds=20)
-    assert enclosure.too_large(event, relation, bracket.lower, delta, seconds=1.0) is None
+    assert enclosure.too_large(event, relation, bracket.lower, delta, seconds=0.5) is None
 
 
 @pytest.mark.slow

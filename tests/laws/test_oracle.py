@@ -176,7 +176,7 @@ def test_laplace_at_its_ends() -> None:
     assert oracle.epsilon_bracket(dp.LaplaceDpEvent(math.inf), ADD, 0.0).upper == 0.0
     assert oracle.epsilon_bracket(dp.LaplaceDpEvent(1.0), ADD, 0.9).upper == 0.0
     assert laplace.one_epsilon(1.0, 0.0).upper >= 1.0
-    long = oracle.epsilon_bracket(times(dp.LaplaceDpEvent(1e3), 10**6), ADD, 1e-6)
+    long = oracle.epsilon_bracket(times(dp.LaplaceDpEvent(100.0), 10**4), ADD, 1e-6)
     # about the Gaussian with the same variance of the loss, sqrt(T) / b = 1
     gaussian = ExactAccountant().compose(dp.GaussianDpEvent(1.0)).epsilon_bracket(1e-6)
     assert long.width < 0.05
@@ -237,7 +237,7 @@ MIXED = dp.ComposedDpEvent(
 )
 
 
-@pytest.mark.parametrize("delta", [1e-2, 1e-6, 1e-30])
+@pytest.mark.parametrize("delta", [1e-2, 1e-8])
 def test_mixed_kinds(delta: float) -> None:
     found = oracle.epsilon_bracket(MIXED, REPLACE, delta)
     assert found.width < 0.05 * found.upper
@@ -246,7 +246,7 @@ def test_mixed_kinds(delta: float) -> None:
     third = [oracle.epsilon_bracket(part, REPLACE, delta / 3) for part in MIXED.events]
     assert found.upper <= sum(bracket.upper for bracket in third) * (1 + 1e-12)
     assert enclosure.too_small(MIXED, REPLACE, found.lower * 0.99, delta)
-    assert enclosure.too_small(MIXED, REPLACE, found.upper, delta, seconds=1.0) is None
+    assert enclosure.too_small(MIXED, REPLACE, found.upper, delta, seconds=0.5) is None
     inner = oracle.delta_bracket(MIXED, REPLACE, found.lower)
     assert inner.upper >= delta
 
