@@ -31,7 +31,7 @@ Choices = NDArray[np.intp]
 
 MOST_STEPS = 100
 HALF = 600  # points of the lattice on either side of 0
-_LOG_TAIL = -80.0  # copies of a record that are rarer are left out
+_LOG_TAIL = -120.0  # copies of a record that are rarer are left out
 _NEGLIGIBLE = 1e-4  # of δ: what may be lost beyond the lattice
 _WIDEST = 300.0  # of the lattice, so that exp of it is far from the ends of floats
 _MOST_COPIES = 60
@@ -259,7 +259,9 @@ def _chances(masses: Masses, cuts: Array) -> tuple[Array, Array]:
             near = _UNIT * units * np.minimum(left, right)
             off[i] += weight * (np.append(near, 0.0) + np.append(0.0, near))
     off += 64 * _UNIT * middle
-    return np.maximum(middle - off, 0.0), middle + off + 2 * math.exp(_LOG_TAIL)
+    whole = len(masses.components) > masses.pair.draws
+    missing = _UNDERFLOW if whole else 2 * math.exp(_LOG_TAIL)
+    return np.maximum(middle - off, 0.0), middle + off + missing
 
 
 def lower_epsilon(counts: Mapping[Leaf, int], relation: NeighboringRelation, delta: float) -> float:
