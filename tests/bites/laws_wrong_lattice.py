@@ -28,6 +28,13 @@ WIDEST = 600.0  # of one loss: exp of it is still a double
 REACH = 12.0  # noise standard deviations beyond the means
 
 
+def whole(count: Any) -> int:
+    """A number of uses, checked."""
+    if not isinstance(count, int) or count < 0:
+        raise ValueError(f"count={count!r}: must be a whole number >= 0")
+    return count
+
+
 @dataclass(frozen=True)
 class Pair:
     """Two mixtures of Gaussians on the line, in units of the noise; their loss is monotone."""
@@ -105,12 +112,9 @@ class LatticeAccountant:
         return self
 
     def _found(self, event: Any, count: int) -> Counted:
-        if count < 0 or count != int(count):
-            raise ValueError(f"count={count!r}: must be a whole number >= 0")
+        count = whole(count)
         if isinstance(event, dp.SelfComposedDpEvent):
-            if event.count < 0:
-                raise ValueError(f"count={event.count!r}: must be a whole number >= 0")
-            return self._found(event.event, count * event.count)
+            return self._found(event.event, count * whole(event.count))
         if isinstance(event, dp.ComposedDpEvent):
             return [found for child in event.events for found in self._found(child, count)]
         if isinstance(event, dp.NoOpDpEvent):
@@ -255,7 +259,7 @@ class LatticeAccountant:
         """Smallest ε of one law, by bisection, from above."""
         low, high = 0.0, law.step * (law.start + law.masses.size)
         if law.infinity > target_delta:
-            return math.inf
+            raise NotImplementedError(f"target_delta={target_delta!r}: below the lattice's error")
         if law.delta(0.0) <= target_delta:
             return 0.0
         for _ in range(100):

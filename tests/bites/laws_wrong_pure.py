@@ -8,6 +8,8 @@ from typing import Any
 import dp_accounting as dp
 from dp_accounting.privacy_accountant import NeighboringRelation
 
+from tests.bites.laws_wrong_lattice import whole
+
 ADD_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
 
@@ -20,17 +22,13 @@ class PureAccountant:
         self._losses: list[tuple[float, int]] = []
 
     def compose(self, event: Any, count: int = 1) -> Any:
-        if not (isinstance(count, int) and count >= 0):
-            raise ValueError(f"count={count!r}: must be a whole number >= 0")
-        self._losses += self.found(event, count)
+        self._losses += self.found(event, whole(count))
         return self
 
     def found(self, event: Any, count: int) -> list[tuple[float, int]]:
         """Pure ε of every release with the number of its uses."""
         if isinstance(event, dp.SelfComposedDpEvent):
-            if not (isinstance(event.count, int) and event.count >= 0):
-                raise ValueError(f"count={event.count!r}: must be a whole number >= 0")
-            return self.found(event.event, count * event.count)
+            return self.found(event.event, count * whole(event.count))
         if isinstance(event, dp.ComposedDpEvent):
             return [pair for child in event.events for pair in self.found(child, count)]
         return [(self.loss(event), count)] if count else []

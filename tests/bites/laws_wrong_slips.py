@@ -14,7 +14,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from numpy.typing import NDArray
 from scipy import optimize, special, stats
 
-from tests.bites.laws_wrong_lattice import Array, LatticeAccountant, Law
+from tests.bites.laws_wrong_lattice import Array, LatticeAccountant, Law, whole
 
 # --------------------------------------------------------------------------- losses on a lattice
 
@@ -104,9 +104,7 @@ class RenyiGrid:
 
     def compose(self, event: Any, count: int = 1) -> Any:
         found = self.total(event)
-        if count < 0:
-            raise ValueError(f"count={count!r}: must be >= 0")
-        if count:
+        if whole(count):
             self._divergence = self._divergence + count * found
             self._any = self._any or bool(found.any())
         return self
@@ -114,9 +112,8 @@ class RenyiGrid:
     def total(self, event: Any) -> Array:
         """Divergences of a tree at every order."""
         if isinstance(event, dp.SelfComposedDpEvent):
-            if event.count < 0:
-                raise ValueError(f"count={event.count!r}: must be >= 0")
-            return event.count * self.total(event.event) if event.count else 0 * self._divergence
+            count = whole(event.count)
+            return count * self.total(event.event) if count else 0 * self._divergence
         if isinstance(event, dp.ComposedDpEvent):
             return sum((self.total(e) for e in event.events), 0 * self._divergence)
         if isinstance(event, dp.NoOpDpEvent):
@@ -257,12 +254,9 @@ class GaussianOnly:
 
     def precision(self, event: Any, count: int) -> float:
         """Sum of sigma^-2 over a tree."""
-        if count < 0:
-            raise ValueError(f"count={count!r}: must be >= 0")
+        count = whole(count)
         if isinstance(event, dp.SelfComposedDpEvent):
-            if event.count < 0:
-                raise ValueError(f"count={event.count!r}: must be >= 0")
-            return self.precision(event.event, count * event.count)
+            return self.precision(event.event, count * whole(event.count))
         if isinstance(event, dp.ComposedDpEvent):
             return math.fsum(self.precision(child, count) for child in event.events)
         if not isinstance(event, dp.GaussianDpEvent):

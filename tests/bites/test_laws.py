@@ -60,8 +60,8 @@ TWELVE = {
         Wrong(laws_wrong_slips.ReflectionForgotten, "L12"),
     ],
     "tail of truncation dropped": [
-        Wrong(laws_wrong_slips.CopiesBeyondDropped, "L11"),
         Wrong(laws_wrong_slips.LossesBeyondDropped, "L13"),
+        Wrong(laws_wrong_slips.CopiesBeyondDropped, "L4"),
     ],
     "delta floor": [
         Wrong(laws_wrong.DeltaFloor, "L13"),

@@ -18,7 +18,6 @@ OURS = [ExactAccountant, RenyiAccountant, TruncatedCdpAccountant]
 OTHERS = [
     right.Doubled,
     right.RefusesTinyDelta,
-    right.AlwaysInfinite,
     GaussianOnly,
     LatticeAccountant,
     PureAccountant,
@@ -34,6 +33,14 @@ def test_a_few_examples_raise_no_alarm(make: Any) -> None:
     report.check()
     assert not report.suspects, report.describe()
     assert any(result.verdict is Verdict.HOLDS for result in report.results)
+
+
+def test_an_infinite_answer_is_never_below_the_truth() -> None:
+    """What it breaks is the law that asks for a finite answer or an error, and no other."""
+    report = check_accountant(right.AlwaysInfinite, laws=QUICK_LAWS, max_examples=4, cpu_budget=1.0)
+    assert {finding.law for finding in report.violations} == {"L13"}
+    assert not report.understatements
+    assert not report.suspects
 
 
 @pytest.mark.slow
