@@ -25,6 +25,7 @@ _BITS = 96
 _LOG_TAIL = -120.0
 _FINENESS = (100, 200, 400, 800, 1600)
 MOST_STEPS = 200
+_MOST_WORK = 200_000  # states of all steps and pairs: a few seconds in balls
 
 Law = tuple[list[Any], list[Any]]
 
@@ -53,6 +54,8 @@ def promising(
         return None
     before = 0.0
     for half in _FINENESS:
+        if half * steps * 2 * len(pairs) > _MOST_WORK:
+            return None
         try:
             plan = adaptive.plan(pairs, steps, delta, half=half)
         except OutOfReach:
