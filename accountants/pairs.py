@@ -229,7 +229,8 @@ class MixturePair:
             log_c = np.logaddexp(growth, math.log(self.chance))
             value = float(log_excess(log_c, log_p, means))
             u = abs(float(threshold(np.atleast_1d(log_c), log_p, means)[0]))
-            rounding = _UNIT * (4000 + 64 * (u + 2) * (u + self.gap + 2))
+            # far means: exponents near gap^2 nearly cancel
+            rounding = _UNIT * (4000 + 64 * (u + 2) * (u + self.gap + 2) + 16 * self.gap**2)
             return value, rounding + _known(float(log_c), log_p) * _slope(u, means)
         # H_a(Q||P) = 1 - a + a H_{1/a}(P||Q) = a [integral of (sum p_k r_k - C)_- over Q],
         # C = 1/a - p_0 > 0; by the mirror image of log_excess it is a sum of tails on the left.
