@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -178,7 +179,9 @@ def _carry_out(accountant: Any, step: Step) -> Reply:
         lower, upper = (ends.lower, ends.upper) if hasattr(ends, "lower") else ends
         return Reply(float(lower), float(upper))
     steps = getattr(accountant, "steps", None)
-    return _number(len(accountant) if steps is None or callable(steps) else steps)
+    if isinstance(steps, numbers.Real) and not isinstance(steps, bool):
+        return _number(steps)
+    return _number(len(accountant))  # whoever has no length raises: a refusal
 
 
 def _number(answer: Any) -> Reply:

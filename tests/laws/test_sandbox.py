@@ -105,3 +105,13 @@ def test_what_a_class_remembers_stays() -> None:
     with sandbox(Remembers) as box:
         assert [box.ask(program(LOUD))[1].value for _ in range(3)] == [1.0, 2.0, 3.0]
     assert Remembers.seen == 0  # in this process nothing happened
+
+
+def test_what_is_no_number_is_no_length() -> None:
+    class Keeps(small.GaussiansOnly):
+        def __init__(self) -> None:
+            super().__init__()
+            self.steps: list[Any] = []
+
+    with sandbox(Keeps) as box:
+        assert box.ask(program(LOUD, LENGTH))[1].refusal.startswith("TypeError")
