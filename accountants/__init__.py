@@ -24,13 +24,13 @@ if TYPE_CHECKING:
     from accountants.gaussian_dp import GaussianDp as GaussianDp
     from accountants.gaussian_dp import GaussianDpEstimate as GaussianDpEstimate
     from accountants.gaussian_dp import central_limit_estimate as central_limit_estimate
+    from accountants.laws.check import check_accountant as check_accountant
     from accountants.ledger import read_ledger as read_ledger
     from accountants.ledger import read_state as read_state
     from accountants.ledger import restore as restore
     from accountants.ledger import state_to_json as state_to_json
     from accountants.ledger import write_ledger as write_ledger
     from accountants.ledger import write_state as write_state
-    from accountants.laws.check import check_accountant as check_accountant
     from accountants.relations import NeighboringRelation as NeighboringRelation
     from accountants.renyi.accountant import RenyiAccountant as RenyiAccountant
     from accountants.sampling import weighted_sampling as weighted_sampling

@@ -2,12 +2,14 @@
 
 import itertools
 import math
+from fractions import Fraction
 from functools import partial
 
+import dp_accounting
 import numpy as np
 import pytest
 
-from accountants import fixed_size
+from accountants import ExactAccountant, fixed_size
 from accountants.copies import CopyLaw
 
 # Derived reference, 40 digits: q, sigma, ε, δ.
@@ -179,3 +181,15 @@ def test_more_copies_cost_more():
     for rows in (draws, subsets):
         for lesser, greater in itertools.pairwise(rows):
             assert (lesser < greater).all()
+
+
+@pytest.mark.parametrize(
+    ("n", "m", "sigma"), [(2, 6, 0.05), (2, 6, 0.1), (10, 6, 0.05), (3, 8, 0.02)]
+)
+def test_with_next_to_no_noise_delta_is_the_chance_of_a_copy(n, m, sigma):
+    """The two sides overlap by less than 1e-17 then: at ε = 0, P(K >= 1) must be inside."""
+    event = dp_accounting.SampledWithReplacementDpEvent(n, m, dp_accounting.GaussianDpEvent(sigma))
+    found = ExactAccountant().compose(event).delta_bracket(0.0)
+    truth = 1 - Fraction(n - 1, n) ** m
+    assert Fraction(found.lower) <= truth <= Fraction(found.upper)
+    assert found.width < 1e-9

@@ -214,7 +214,11 @@ FIXED = ("without-replacement", "with-replacement")
 def _sampler_examples(scope: Scope) -> list[Case]:
     return [
         *reported_cases("without-replacement", scope.relation),
-        *(case for family in FIXED for case in family_cases(family, scope.relation)[:5]),
+        *(
+            at(event, scope.relation, 1e-5)
+            for family in FIXED
+            for event in corners.EVENTS[family][:8]
+        ),
     ]
 
 
