@@ -129,7 +129,8 @@ class Run:
         first = self._parts[0][0]
         if self.exact and isinstance(first, TablePair):
             return 2.0 * _largest_loss(first)
-        scales = [x for x in (self.width / 6, self.narrowest, 1 / self.tilt) if x > 0]
+        finest = max(self.narrowest, self.width / 500)
+        scales = [x for x in (self.width / 6, finest, 1 / self.tilt) if x > 0]
         atoms = self._atoms()
         if atoms:  # near the largest loss the tilt is steep, but the lattice has that loss itself
             return max(min(scales), float(atoms[0]) / 64)

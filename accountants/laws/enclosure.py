@@ -154,16 +154,25 @@ def too_small(
         plan = ball_adaptive.promising(read(event, relation), relation, max(epsilon, 0.0), delta)
         if plan is not None:
             deadline = min(deadline, time.process_time() + _BRIEFLY)
-        searches = [_lower_ends(product, target, deadline) for product in products]
-        names = [product.name for product in products]
+        searches = {product.name: _lower_ends(product, target, deadline) for product in products}
+        spent = dict.fromkeys(searches, 0.0)
+        values: dict[str, Any] = {}
         while searches:
-            for search, name in list(zip(searches, names, strict=True)):
-                low = next(search, None)
-                if low is None or time.process_time() > deadline:
-                    at = searches.index(search)
-                    del searches[at], names[at]
-                elif low[0] > claim:
-                    return _sentence(name, low, epsilon, delta)
+            name = min(searches, key=lambda name: spent[name])  # nobody waits for a slow one
+            start = time.process_time()
+            low = next(searches[name], None)
+            spent[name] += time.process_time() - start
+            if low is None or time.process_time() > deadline:
+                del searches[name]
+                continue
+            if low[0] > claim:
+                return _sentence(name, low, epsilon, delta)
+            values[name] = low[0].mid()
+            # Time goes to the data sets that are ahead, once any is near.
+            best = max(values.values(), key=float)
+            for other in [other for other in searches if other in values]:
+                if best > claim / 100 and values[other] < best / 4:
+                    del searches[other]
         if plan is not None:
             value = ball_adaptive.lower_end(plan, target.epsilon)
             if value > claim:
@@ -316,9 +325,11 @@ def _refined(
         before = value
         if run.exact:
             return
-        if time.process_time() + 3.5 * (time.process_time() - start) > deadline:
+        now = time.process_time()
+        affordable = (deadline - now) / max(now - start, 1e-6) / 1.2  # time grows like 1/spacing
+        if affordable < 1.2:
             return
-        spacing /= _FINER
+        spacing /= min(_FINER, affordable)
 
 
 def _sentence(name: str, low: tuple[Any, str], epsilon: float, delta: float) -> str:
