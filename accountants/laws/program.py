@@ -178,8 +178,8 @@ def _carry_out(accountant: Any, step: Step) -> Reply:
         ends = accountant.epsilon_bracket(step.at)
         lower, upper = (ends.lower, ends.upper) if hasattr(ends, "lower") else ends
         return Reply(float(lower), float(upper))
-    steps = getattr(accountant, "steps", None)
-    if isinstance(steps, numbers.Real) and not isinstance(steps, bool):
+    steps: Any = getattr(accountant, "steps", None)
+    if not isinstance(steps, bool) and isinstance(steps, numbers.Real):
         return _number(steps)
     return _number(len(accountant))  # whoever has no length raises: a refusal
 

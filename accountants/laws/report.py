@@ -228,6 +228,11 @@ class LawReport:
         return tuple(f for f in self.findings if f.kind is Kind.LOOSENESS)
 
     @property
+    def answered(self) -> bool:
+        """Whether any question was answered: else the audit says nothing."""
+        return any(result.examples for result in self.results)
+
+    @property
     def ok(self) -> bool:
         """Whether nothing counts as a violation."""
         return not self.violations
@@ -238,8 +243,11 @@ class LawReport:
         return 0 if self.ok else 3
 
     def check(self) -> None:
-        """Raise ``AssertionError`` with the report if a violation is confirmed."""
-        if not self.ok:
+        """Raise ``AssertionError`` with the report if a violation is confirmed.
+
+        The same where nothing was answered at all: such an audit could not fail.
+        """
+        if not self.ok or not self.answered:
             raise AssertionError(self.describe())
 
     def to_json(self) -> dict[str, Any]:
@@ -252,6 +260,7 @@ class LawReport:
             "max_examples": self.max_examples,
             "cpu_seconds": round(self.cpu_seconds, 3),
             "ok": self.ok,
+            "answered": self.answered,
             "understatements": [f.to_json() for f in self.understatements],
             "violations": [
                 f.to_json() for f in self.violations if f.kind is not Kind.UNDERSTATEMENT
@@ -269,6 +278,8 @@ class LawReport:
             f"{title}: seed {self.seed}, {self.max_examples} examples a law, "
             f"{self.cpu_seconds:.1f} s of CPU"
         ]
+        if not self.answered:
+            lines += ["", "nothing was answered: every question was refused"]
         for heading, found in (
             ("epsilon below the truth", self.understatements),
             ("other violations", other),

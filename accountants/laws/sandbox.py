@@ -8,6 +8,7 @@ without limits.
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import logging
 import os
 import pickle
@@ -54,6 +55,7 @@ class Sandbox:
         self.memory_bytes = memory_bytes
         self._pid = 0
         self._to = self._from = -1
+        self._number = 0
         self._finished_cpu = self._running_cpu = 0.0
         self._too_much: dict[str, tuple[int, str]] = {}
 
@@ -95,17 +97,24 @@ class Sandbox:
         if not self._pid:
             self._start()
         try:
-            _send(self._to, pickle.dumps((request, limit)))
             patience = _PATIENCE * limit
-            answer = _receive(self._from, patience)
+            self._number += 1
+            _send(self._to, pickle.dumps((self._number, request, limit)))
+            replies, self._running_cpu = self._reply(patience)
         except (BrokenPipeError, EOFError):
             return _exhausted(request, self._reap(limit))
         except TimeoutError:
             os.kill(self._pid, signal.SIGKILL)
             self._reap(limit)
             return _exhausted(request, f"no answer within {patience} s")
-        replies, self._running_cpu = pickle.loads(answer)
-        return tuple(replies)
+        return replies
+
+    def _reply(self, patience: int) -> tuple[tuple[Reply, ...], float]:
+        """The replies to the last request: a candidate that forks may send others."""
+        while True:
+            number, replies, used = pickle.loads(_receive(self._from, patience))
+            if number == self._number:
+                return tuple(replies), float(used)
 
     def close(self) -> None:
         """End the process."""
@@ -133,21 +142,28 @@ class Sandbox:
         self._pid, self._to, self._from = pid, down_write, up_read
 
     def _serve(self, read: int, write: int) -> None:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+        os.setsid()  # what the candidate starts ends with it; and Ctrl-C is for the parent
+        faulthandler.disable()  # a crash is told by the signal
+        own = os.getpid()
         silence = os.open(os.devnull, os.O_RDWR)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
         with _hushed():
             while True:
                 try:
-                    request, seconds = pickle.loads(_receive(read, None))
+                    number, request, seconds = pickle.loads(_receive(read, None))
                 except EOFError:
                     return
                 lift = self._limit(seconds)
+                # The parent may have died: then nobody else would end a wait.
+                signal.setitimer(signal.ITIMER_REAL, 2 * _PATIENCE * seconds)
                 answer = run(self.candidate, request)
+                signal.setitimer(signal.ITIMER_REAL, 0)
                 lift()
+                if os.getpid() != own:
+                    return  # forked by the candidate: not ours
                 try:
-                    _send(write, pickle.dumps((answer, time.process_time())))
+                    _send(write, pickle.dumps((number, answer, time.process_time())))
                 except BrokenPipeError:
                     return
 
@@ -172,6 +188,8 @@ class Sandbox:
 
     def _reap(self, limit: int) -> str:
         _, status, used = os.wait4(self._pid, 0)
+        with contextlib.suppress(OSError):
+            os.killpg(self._pid, signal.SIGKILL)  # what the candidate started
         self._finished_cpu += used.ru_utime + used.ru_stime
         self._running_cpu = 0.0
         os.close(self._to)

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+import signal
+import time
 import warnings
+from pathlib import Path
 from typing import Any
 
 import dp_accounting
@@ -115,3 +119,47 @@ def test_what_is_no_number_is_no_length() -> None:
 
     with sandbox(Keeps) as box:
         assert box.ask(program(LOUD, LENGTH))[1].refusal.startswith("TypeError")
+
+
+def test_an_accountant_that_forks_answers_once() -> None:
+    class Forks(small.GaussiansOnly):
+        def get_epsilon(self, target_delta: float) -> float:
+            os.fork()  # and returns in both processes
+            return super().get_epsilon(target_delta)
+
+    with sandbox(Forks) as box:
+        for sigma in (1.0, 2.0, 4.0):
+            event = dp_accounting.GaussianDpEvent(sigma)
+            right = small.GaussiansOnly()
+            right.compose(event)
+            assert box.ask(program(event))[1].value == right.get_epsilon(1e-5)
+
+
+def test_what_the_accountant_started_ends_with_it(tmp_path: Path) -> None:
+    note = tmp_path / "pid"
+
+    class Lingers(small.GaussiansOnly):
+        def get_epsilon(self, target_delta: float) -> float:
+            if os.fork() == 0:
+                note.write_text(str(os.getpid()))
+                signal.pause()
+            return 1.0
+
+    with sandbox(Lingers) as box:
+        assert box.ask(program(LOUD))[1].value == 1.0
+        while not (note.exists() and note.read_text()):
+            os.sched_yield()
+    stranger = int(note.read_text())
+    give_up = time.monotonic() + 30
+    while _runs(stranger):
+        assert time.monotonic() < give_up, "still there"
+        os.sched_yield()
+
+
+def _runs(pid: int) -> bool:
+    """Whether a process exists and is more than a zombie that nobody has waited for."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return text.rsplit(")", 1)[1].split()[0] != "Z"

@@ -79,7 +79,13 @@ def _finite(clause: str, scope: Scope, case: Case) -> Outcome:
             return Skipped(str(error))
         if truth.upper < math.inf:
             return judging.contract(
-                "L13", clause, case, reply, "infinite, where the truth is finite", truth=truth
+                "L13",
+                clause,
+                case,
+                reply,
+                "neither a finite epsilon nor an error, where the truth is finite",
+                confirmed_by="releases with noise have a finite epsilon at every delta > 0",
+                truth=truth,
             )
         return Held()
     return judging.judge_value("L13", clause, case, reply)

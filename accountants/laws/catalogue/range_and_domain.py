@@ -13,7 +13,7 @@ from accountants.laws import corners, oracle, strategies
 from accountants.laws.case import Case
 from accountants.laws.catalogue import judging
 from accountants.laws.catalogue.examples import anything, at, delta_cases
-from accountants.laws.law import Clause, Held, Law, Outcome, Scope, Skipped
+from accountants.laws.law import Clause, Held, Law, Outcome, Refused, Scope, Skipped
 from accountants.laws.program import Call, Program, Reply, Step, compose, delta_at, epsilon_at
 
 _STEP = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
@@ -141,6 +141,8 @@ def _domain_clause(domain: str) -> Clause:
         label, what = example
         case, program = _invalid(domain, what, scope)
         reply = scope.ask(program, judging.QUICK)[-1]
+        if not reply.answered and not _answers(scope):
+            return Refused("answers no valid question either")
         if not reply.answered:
             return Held()  # an error is the right answer, whatever its type
         return judging.contract(
@@ -148,6 +150,14 @@ def _domain_clause(domain: str) -> Clause:
         )
 
     return Clause(domain, examples, check, whole=True)
+
+
+def _answers(scope: Scope) -> bool:
+    """Whether the candidate answers some valid question: else its errors are no evidence."""
+    events = [_PRIVATE, _STEP, *(corners.EVENTS[family][0] for family in strategies.FAMILIES)]
+    return any(
+        judging.ask_epsilon(scope, at(event, scope.relation, 1e-5)).answered for event in events
+    )
 
 
 def _told(reply: Reply) -> str:
