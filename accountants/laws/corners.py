@@ -141,6 +141,7 @@ EVENTS: dict[str, tuple[Event, ...]] = {
         *(times(t, poisson(0.01, 1.0)) for t in COUNTS[:6]),
         *(times(t, poisson(0.5, 1.0)) for t in (2, 10)),
         *(times(t, poisson(1.0, 1.0)) for t in (10, 1000)),
+        times(30_000, poisson(1e-3, 0.6)),
         times(100_000_000, poisson(1e-9, 1.0)),
         times(100_000_000, poisson(1e-5, 1.0)),
         times(10, times(100, poisson(0.01, 1.0))),
