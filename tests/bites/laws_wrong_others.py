@@ -142,11 +142,18 @@ class LargestOfComposed(ExactAccountant):
 
 
 class PlainReplaceAsAdd(ExactAccountant):
-    """The relation is taken and not looked at."""
+    """The relation is taken, reported and not looked at."""
 
     def __init__(self, neighboring_relation: NeighboringRelation = ADD_REMOVE) -> None:
-        del neighboring_relation
-        super().__init__(ADD_REMOVE)
+        super().__init__(neighboring_relation)
+        self._adding = ExactAccountant(ADD_REMOVE)
+
+    def compose(self, event: Any, count: int = 1) -> Any:
+        self._adding.compose(event, count)
+        return super().compose(event, count)
+
+    def get_epsilon(self, target_delta: float) -> float:
+        return float(self._adding.get_epsilon(target_delta))
 
 
 class SampledInsideOut(Changed):
@@ -213,6 +220,10 @@ class GroupsForLength(ExactAccountant):
     def compose(self, event: Any, count: int = 1) -> Any:
         self._calls += 1
         return super().compose(event, count)
+
+    @property
+    def steps(self) -> int:
+        return self._calls
 
     def __len__(self) -> int:
         return self._calls

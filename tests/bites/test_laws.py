@@ -80,15 +80,15 @@ TWELVE = {
 }
 
 OTHERS = [
-    Wrong(laws_wrong.MixturePairForCopies, "L12"),
+    Wrong(laws_wrong.MixturePairForCopies, "L4"),
     Wrong(laws_wrong_others.ManyStepsForgotten, "L13"),
     Wrong(laws_wrong_others.TinyDeltaExtrapolated, "L13"),
-    Wrong(laws_wrong_others.LargeRatesMirrored, "L5"),
-    Wrong(laws_wrong_others.SmallRatesRounded, "L4"),
+    Wrong(laws_wrong_others.LargeRatesMirrored, "L4"),
+    Wrong(laws_wrong_others.SmallRatesRounded, "L3"),
     Wrong(laws_wrong_others.MuchNoiseIsPrivate, "L4"),
     Wrong(laws_wrong_others.VarianceForDeviation, "L10"),
     Wrong(laws_wrong_others.AmplifiedTwice, "L4"),
-    Wrong(laws_wrong_others.CopiesForgotten, "L11"),
+    Wrong(laws_wrong_others.CopiesForgotten, "L4"),
     Wrong(laws_wrong_others.AveragedNoise, "L4"),
     Wrong(laws_wrong_others.LastOfComposed, "L4"),
     Wrong(laws_wrong_others.LargestOfComposed, "L15"),
@@ -114,7 +114,6 @@ OTHERS = [
     Wrong(laws_wrong_answers.AnyDelta, "L2", CONTRACT),
     Wrong(laws_wrong_answers.NoNoiseIsFree, "L2"),
     Wrong(laws_wrong_answers.UnknownIsFree, "L4"),
-    Wrong(laws_wrong_answers.WaitsForever, "L13", CONTRACT),
     Wrong(laws_wrong_answers.EatsMemory, "L14", CONTRACT),
     Wrong(laws_wrong_slips.RoundedDown, "L4"),
     Wrong(laws_wrong_slips.WrappedAround, "L4"),
