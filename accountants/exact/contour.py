@@ -318,6 +318,7 @@ class Contour:
 
 def _tail(t: Array, modulus: Array) -> float:
     """Bound of the integral beyond t[0], from |M| sampled at ``t`` and falling between."""
+    modulus = np.minimum(modulus, 700.0)  # where it is that large the bar swallows the answer
     height = np.exp(np.maximum(modulus[:-1], modulus[1:]))
     pieces = float(height @ (1 / t[:-1] - 1 / t[1:]))
     return (pieces + math.exp(float(modulus[-4:].max())) / float(t[-1])) / math.pi

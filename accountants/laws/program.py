@@ -22,11 +22,15 @@ class Call(enum.Enum):
     DELTA = "delta"
     BRACKET = "bracket"
     LENGTH = "length"
+    ELSEWHERE = "elsewhere"
 
 
 @dataclass(frozen=True)
 class Step:
-    """One call: ``compose(event, count)``, or a question at ``at``."""
+    """One call: ``compose(event, count)``, or a question at ``at``.
+
+    ``ELSEWHERE`` composes on another accountant, made for it, which stays alive.
+    """
 
     call: Call
     event: dp_accounting.DpEvent | None = None
@@ -74,7 +78,7 @@ class Reply:
     value : float or None
         None where there is none.
     upper : float or None
-        The other end, for a bracket.
+        The other end, for a bracket; the number of steps beside a length, where it has both.
     text : str
         What was answered if it is no number.
     refusal : str
@@ -115,6 +119,11 @@ def bracket_at(delta: float) -> Step:
     return Step(Call.BRACKET, at=delta)
 
 
+def elsewhere(event: dp_accounting.DpEvent) -> Step:
+    """``compose(event)`` on another accountant."""
+    return Step(Call.ELSEWHERE, event)
+
+
 LENGTH = Step(Call.LENGTH)
 
 
@@ -142,9 +151,15 @@ def run(candidate: Candidate, request: Request) -> tuple[Reply, ...]:
     except Exception as error:
         return (Reply(refusal=_reason(error)),) * len(request.steps)
     replies: list[Reply] = []
+    others: list[Any] = []
     for step in request.steps:
         try:
-            reply = _carry_out(accountant, step)
+            if step.call is Call.ELSEWHERE:
+                others.append(_make(candidate, request))
+                others[-1].compose(step.event)
+                reply = Reply()
+            else:
+                reply = _carry_out(accountant, step)
         except MemoryError:
             reply = Reply(exhausted="memory")
         except Exception as error:  # a refusal, whatever its type: it names no ε
@@ -178,10 +193,18 @@ def _carry_out(accountant: Any, step: Step) -> Reply:
         ends = accountant.epsilon_bracket(step.at)
         lower, upper = (ends.lower, ends.upper) if hasattr(ends, "lower") else ends
         return Reply(float(lower), float(upper))
+    return _length(accountant)
+
+
+def _length(accountant: Any) -> Reply:
+    """Its length, and what it calls its steps; a list of steps is no number of them."""
     steps: Any = getattr(accountant, "steps", None)
-    if not isinstance(steps, bool) and isinstance(steps, numbers.Real):
+    counted = not isinstance(steps, bool) and isinstance(steps, numbers.Real)
+    if not hasattr(accountant, "__len__"):
+        if not counted:
+            raise TypeError("has no length")
         return _number(steps)
-    return _number(len(accountant))  # whoever has no length raises: a refusal
+    return Reply(float(len(accountant)), float(steps) if counted else None)
 
 
 def _number(answer: Any) -> Reply:

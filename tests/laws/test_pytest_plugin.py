@@ -150,7 +150,6 @@ def test_each_law_has_its_part_of_the_budget(inner, stand):
     assert [size["cpu_budget"] for *_, size in stand.asked] == [10.0, 40.0]
 
 
-
 @pytest.mark.usefixtures("stand")
 def test_what_is_no_verdict_is_a_skip_with_its_reason(inner):
     result = inner("-rs --accountant-laws L5,L6")

@@ -215,11 +215,13 @@ def _in_time(scope: Scope, case: Case) -> Outcome:
 
 
 def _all_corners(scope: Scope) -> list[Case]:
-    return [
+    tiny = [at(event, scope.relation, delta) for event in _RUNS[:2] for delta in (1e-16, 1e-30)]
+    usual = [
         at(event, scope.relation, 1e-5)
         for family in strategies.FAMILIES
         for event in corners.EVENTS[family]
     ]
+    return [*tiny, *usual]
 
 
 def _solved_in_time(scope: Scope, budget: Budget) -> Outcome:

@@ -13,7 +13,15 @@ from accountants.laws.case import Case
 from accountants.laws.catalogue import agreement, judging
 from accountants.laws.catalogue.examples import at, cases
 from accountants.laws.law import Clause, Held, Law, Outcome, Refused, Scope
-from accountants.laws.program import LENGTH, Program, Reply, Step, compose, epsilon_at
+from accountants.laws.program import (
+    LENGTH,
+    Program,
+    Reply,
+    Step,
+    compose,
+    elsewhere,
+    epsilon_at,
+)
 from accountants.laws.report import Kind
 
 Event: TypeAlias = dp_accounting.DpEvent
@@ -149,6 +157,21 @@ def _interleaved(scope: Scope, pair: tuple[Event, Event]) -> Outcome:
     )
 
 
+def _apart(scope: Scope, pair: tuple[Event, Event]) -> Outcome:
+    """Another accountant, alive at the same time, changes nothing."""
+    first, second = pair
+    ask = epsilon_at(DELTA)
+    return agreement.agree(
+        "L15",
+        "apart",
+        at(first, scope.relation, DELTA),
+        [
+            ("alone", _answer(scope, (compose(first), ask))),
+            ("beside another one", _answer(scope, (compose(first), elsewhere(second), ask))),
+        ],
+    )
+
+
 def _repeat(scope: Scope, case: Case) -> Outcome:
     assert case.delta is not None
     steps = (compose(case.event), epsilon_at(case.delta))
@@ -163,11 +186,11 @@ def _length(scope: Scope, case: Case) -> Outcome:
     if not reply.answered:
         return Refused(reply.refusal or reply.exhausted)
     expected = strategies.total_steps(event) * count
-    if reply.value == expected:
+    if reply.value == expected and reply.upper in (None, expected):
         return Held()
-    return judging.contract(
-        "L15", "length", case, reply, f"a length of {reply.value!r} after {expected} steps"
-    )
+    said = f"a length of {reply.value!r}"
+    said += "" if reply.upper is None else f", a number of steps of {reply.upper!r}"
+    return judging.contract("L15", "length", case, reply, f"{said} after {expected} steps")
 
 
 def _length_examples(scope: Scope) -> list[Case]:
@@ -246,7 +269,8 @@ L15 = Law(
     weight=2.0,
     title="composition",
     statement="composing a + b times is composing a, then b times; order does not matter; k-fold "
-    "is k singles; a question changes nothing; a length is the number of steps",
+    "is k singles; a question or another accountant changes nothing; a length is the number of "
+    "steps",
     needs="get_epsilon; a length for its part",
     tolerance=agreement.TOLERANCE,
     reason=agreement.REASON,
@@ -257,6 +281,7 @@ L15 = Law(
         Clause("order", _order_examples, _order, _any_two),
         Clause("interleaved", _order_examples, _interleaved, _any_two),
         Clause("repeat", _singles, _repeat, _small),
+        Clause("apart", _order_examples, _apart),
         Clause("length", _length_examples, _length),
     ),
 )

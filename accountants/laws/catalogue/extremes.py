@@ -40,6 +40,7 @@ def _tiny_corners(scope: Scope) -> list[Case]:
         for family in strategies.FAMILIES
         for delta in (1e-16,)
     ]
+    other += [at(_sampled(0.01, sigma), scope.relation, 1e-12) for sigma in (4.0, 10.0)]
     reported = [
         at(event, relation, delta)
         for _, event, relation, delta in corners.REPORTS
