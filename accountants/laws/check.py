@@ -21,7 +21,7 @@ from accountants.laws.search import Searched, never, search
 
 DEFAULT_EXAMPLES = 25
 DEFAULT_BUDGET = 30.0
-_WARM_UP = 60  # seconds at most
+_WARM_UP = 20  # seconds at most
 _GENEROUS = 2.0  # times an equal part: most laws need less than theirs
 
 

@@ -128,7 +128,7 @@ def _unique(*events: Event) -> tuple[Event, ...]:
 
 EVENTS: dict[str, tuple[Event, ...]] = {
     "gaussian": _unique(
-        *(gaussian(s) for s in (1.0, 0.1, 10.0, 0.02, 0.01, 100.0, 1e4)),
+        *(gaussian(s) for s in (1.0, 0.1, 10.0, 0.2, 3.0, 0.02, 0.01, 100.0, 1e4)),
         *(times(t, gaussian(1.0)) for t in COUNTS),
         *(times(t, gaussian(10.0)) for t in (100, 1000, 100_000)),
         *(times(100_000_000, gaussian(s)) for s in (1e4, 100.0)),
@@ -137,7 +137,7 @@ EVENTS: dict[str, tuple[Event, ...]] = {
     ),
     "poisson": _unique(
         *(poisson(q, 1.0) for q in (0.01, 0.1, 0.5, 1.0, 1e-5, 1e-9, 0.99)),
-        *(poisson(0.01, s) for s in (0.1, 10.0, 0.01, 1e4)),
+        *(poisson(0.01, s) for s in (0.1, 10.0, 0.3, 0.01, 1e4)),
         *(times(t, poisson(0.01, 1.0)) for t in COUNTS[:6]),
         *(times(t, poisson(0.5, 1.0)) for t in (2, 10)),
         *(times(t, poisson(1.0, 1.0)) for t in (10, 1000)),
@@ -149,6 +149,7 @@ EVENTS: dict[str, tuple[Event, ...]] = {
     ),
     "without-replacement": _unique(
         *(without(n, m, 1.0) for n, m in ((100, 1), (10, 1), (2, 1), (100, 50), (10, 9), (10, 10))),
+        without(1000, 155, 2.0),
         without(1_000_000_000, 1, 1.0),
         *(times(t, without(100, 1, 1.0)) for t in (1000, 100_000)),
         times(10, without(10, 1, 4.0)),

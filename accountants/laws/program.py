@@ -159,7 +159,7 @@ def run(candidate: Candidate, request: Request) -> tuple[Reply, ...]:
                 others[-1].compose(step.event)
                 reply = Reply()
             else:
-                reply = _carry_out(accountant, step)
+                reply, accountant = _carry_out(accountant, step)
         except MemoryError:
             reply = Reply(exhausted="memory")
         except Exception as error:  # a refusal, whatever its type: it names no ε
@@ -178,13 +178,19 @@ def _make(candidate: Candidate, request: Program) -> Any:
     return candidate.make_with_orders(request.relation, request.orders)
 
 
-def _carry_out(accountant: Any, step: Step) -> Reply:
-    if step.call is Call.COMPOSE:
-        if step.count == 1:
-            accountant.compose(step.event)
-        else:
-            accountant.compose(step.event, step.count)
-        return Reply()
+def _carry_out(accountant: Any, step: Step) -> tuple[Reply, Any]:
+    """The reply, and the accountant to go on with."""
+    if step.call is not Call.COMPOSE:
+        return _answer(accountant, step), accountant
+    if step.count == 1:
+        composed = accountant.compose(step.event)
+    else:
+        composed = accountant.compose(step.event, step.count)
+    # Some change themselves, some return another one and stay as they are.
+    return Reply(), composed if hasattr(composed, "get_epsilon") else accountant
+
+
+def _answer(accountant: Any, step: Step) -> Reply:
     if step.call is Call.EPSILON:
         return _number(accountant.get_epsilon(step.at))
     if step.call is Call.DELTA:

@@ -130,6 +130,8 @@ def worst(result: Mapping[str, Any]) -> Finding | None:
 def summary(result: Mapping[str, Any]) -> str:
     """The audit in one sentence."""
     confirmed = len(result["understatements"]) + len(result["violations"])
+    if not result["answered"]:
+        return "nothing was answered"
     if not confirmed:
         return "no violation of the laws was found"
     told = f"{confirmed} confirmed violation{'s' if confirmed > 1 else ''} of the laws"

@@ -176,7 +176,10 @@ def _repeat(scope: Scope, case: Case) -> Outcome:
     assert case.delta is not None
     steps = (compose(case.event), epsilon_at(case.delta))
     replies = [(f"time {i}", _answer(scope, steps)) for i in (1, 2, 3)]
-    return agreement.agree("L15", "repeat", case, replies, tolerance=1e-9)
+    outcome = agreement.agree("L15", "repeat", case, replies)
+    if not isinstance(outcome, Held):
+        return outcome
+    return agreement.agree("L15", "repeat", case, replies, kind=Kind.LOOSENESS, tolerance=1e-9)
 
 
 def _length(scope: Scope, case: Case) -> Outcome:
@@ -219,6 +222,7 @@ def _twin_examples(scope: Scope) -> list[tuple[Event, Event]]:
         (_times(10, gaussian(1.0)), _times(10, sampled(1.0, 1.0))),
         (gaussian(1.0), _times(10_000, gaussian(100.0))),
         (_times(10, _times(10, _STEP)), _times(100, _STEP)),
+        (_times(100, gaussian(10.0)), _times(2, _times(5, _times(10, gaussian(10.0))))),
         (gaussian(1.0), dp_accounting.ComposedDpEvent([gaussian(2.0)] * 4)),
         # one sample, used four times: not four samples
         (sampled(0.5, 2.0), dp_accounting.PoissonSampledDpEvent(0.5, _times(4, gaussian(4.0)))),
