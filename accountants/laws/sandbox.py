@@ -10,7 +10,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
-import logging
 import os
 import pickle
 import select
@@ -19,11 +18,12 @@ import struct
 import sys
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 from accountants.laws.candidate import Candidate
+from accountants.laws.hushed import hushed
 from accountants.laws.program import Program, RenyiQuestion, Reply, Request, run
 
 CPU_SECONDS = 5
@@ -94,7 +94,7 @@ class Sandbox:
 
     def _ask(self, request: Request, limit: int) -> tuple[Reply, ...]:
         if not hasattr(os, "fork"):
-            with _hushed():
+            with hushed():
                 return run(self.candidate, request)
         if not self._pid:
             self._start()
@@ -151,7 +151,7 @@ class Sandbox:
         silence = os.open(os.devnull, os.O_RDWR)
         os.dup2(silence, 1)
         os.dup2(silence, 2)
-        with _hushed():
+        with hushed():
             while True:
                 try:
                     number, request, seconds = pickle.loads(_receive(read, None))
@@ -227,19 +227,6 @@ def _data_pages() -> int:
             return int(file.read().split()[5])
     except (OSError, ValueError, IndexError):
         return 0
-
-
-@contextlib.contextmanager
-def _hushed() -> Iterator[None]:
-    """Warnings and log lines of a candidate are not this program's, and no refusal."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
 
 
 def _send(descriptor: int, data: bytes) -> None:

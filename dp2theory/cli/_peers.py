@@ -5,14 +5,12 @@ the benchmarks that calls other accountants (see the import contracts in pyproje
 """
 
 import importlib
-import logging
 import math
-import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from accountants.laws.hushed import hushed
 from dp2theory.cli._answers import Question
 from dp2theory.cli._exit import reason
 
@@ -77,7 +75,7 @@ def peer_answers(event: "DpEvent", question: Question) -> list[dict[str, Any]]:
         }
         try:
             answer["version"] = version(peer.package)
-            with _hushed():
+            with hushed():
                 answer |= peer.ask(asked)
         except (PackageNotFoundError, ImportError):
             answer["note"] = f"not installed (pip install {peer.package})"
@@ -107,19 +105,6 @@ def _history(
             rate = leaf.chance if leaf.releases == 1 else 1 / leaf.releases
             history.append((leaf.noise_multiplier, rate, count * leaf.releases))
     return history, poisson
-
-
-@contextmanager
-def _hushed() -> Iterator[None]:
-    """Warnings and log lines of a peer are not this program's."""
-    before = logging.root.manager.disable
-    logging.disable(logging.CRITICAL)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        logging.disable(before)
 
 
 def _relation_name(question: Question) -> str:

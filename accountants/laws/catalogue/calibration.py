@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from accountants.laws import corners, oracle, sandbox, strategies
 from accountants.laws.case import Case
-from accountants.laws.catalogue import judging
+from accountants.laws.catalogue import agreement, judging
 from accountants.laws.catalogue.examples import anything, at
 from accountants.laws.law import Clause, Held, Law, Outcome, Refused, Scope, Skipped
 from accountants.laws.program import (
@@ -103,10 +103,7 @@ def _round_trip(scope: Scope, budget: Budget) -> Outcome:
         )
     case = budget.run(sigma)
     message = f"the noise multiplier {sigma!r} was returned for epsilon = {budget.epsilon!r}"
-    try:
-        truth = judging.true_epsilon(case)
-    except oracle.NoOracle:
-        truth = None
+    truth = agreement.known(case)
     if truth is not None and judging.too_low(budget.epsilon, truth):
         return judging.understated_epsilon(
             "L8", "calibration", case, budget.epsilon, truth, message

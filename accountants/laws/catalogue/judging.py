@@ -133,35 +133,35 @@ def understated_epsilon(
     law: str, clause: str, case: Case, value: float, truth: Bracket, message: str
 ) -> Finding:
     """An ε below the lower end of the truth."""
-
-    def settle() -> str | None:
-        assert case.delta is not None
-        if truth.lower == math.inf:
-            return BY_DEFINITION
-        return enclosure.too_small(case.whole, case.relation, max(value, 0.0), case.delta)
-
-    return Finding(
-        law,
-        clause,
-        Kind.UNDERSTATEMENT,
-        case,
-        value,
-        truth,
-        None,
-        message,
-        shortfall=truth.lower - value,
-        settle=settle,
-    )
+    assert case.delta is not None
+    claim = (max(value, 0.0), case.delta)
+    return _understated(law, clause, case, value, truth, message, claim)
 
 
 def understated_delta(
     law: str, clause: str, case: Case, value: float, truth: Bracket, message: str
 ) -> Finding:
     """A δ below the lower end of the truth."""
+    assert case.epsilon is not None
+    claim = (case.epsilon, max(value, 0.0))
+    return _understated(law, clause, case, value, truth, message, claim)
+
+
+def _understated(
+    law: str,
+    clause: str,
+    case: Case,
+    value: float,
+    truth: Bracket,
+    message: str,
+    claim: tuple[float, float],
+) -> Finding:
+    """A finding that is settled by refuting the claimed (ε, δ)."""
 
     def settle() -> str | None:
-        assert case.epsilon is not None
-        return enclosure.too_small(case.whole, case.relation, case.epsilon, max(value, 0.0))
+        if truth.lower == math.inf:
+            return BY_DEFINITION
+        return enclosure.too_small(case.whole, case.relation, *claim)
 
     return Finding(
         law,

@@ -9,9 +9,9 @@ import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
 from hypothesis import strategies as st
 
-from accountants.laws import oracle, strategies
+from accountants.laws import strategies
 from accountants.laws.case import Case
-from accountants.laws.catalogue import judging
+from accountants.laws.catalogue import agreement, judging
 from accountants.laws.law import Clause, Held, Law, Outcome, Scope
 
 TOLERANCE = 0.01
@@ -103,10 +103,7 @@ def _clause(what: str) -> Clause:
             f"epsilon falls from {less.value:.9g} to {more.value:.9g} although {what} changes to "
             f"more cost; less cost: {pair.less.describe()}"
         )
-        try:
-            truth = judging.true_epsilon(pair.more)
-        except oracle.NoOracle:
-            truth = None
+        truth = agreement.known(pair.more)
         if truth is not None and judging.too_low(more.value, truth):
             return judging.understated_epsilon("L5", what, pair.more, more.value, truth, message)
         return judging.contract(

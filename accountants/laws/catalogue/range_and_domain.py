@@ -9,10 +9,9 @@ from collections.abc import Callable
 import dp_accounting
 from hypothesis import strategies as st
 
-from accountants.bracket import Bracket
 from accountants.laws import corners, oracle, strategies
 from accountants.laws.case import Case
-from accountants.laws.catalogue import judging
+from accountants.laws.catalogue import agreement, judging
 from accountants.laws.catalogue.examples import anything, at, delta_cases
 from accountants.laws.law import Clause, Held, Law, Outcome, Refused, Scope, Skipped
 from accountants.laws.program import Call, Program, Reply, Step, compose, delta_at, epsilon_at
@@ -55,16 +54,9 @@ def _epsilon_range(scope: Scope, case: Case) -> Outcome:
         return judging.contract("L1", "epsilon", case, reply, "epsilon is no number")
     if value < 0:
         return judging.contract(
-            "L1", "epsilon", case, reply, "epsilon is negative", truth=_known(case)
+            "L1", "epsilon", case, reply, "epsilon is negative", truth=agreement.known(case)
         )
     return Held()
-
-
-def _known(case: Case) -> Bracket | None:
-    try:
-        return judging.true_epsilon(case)
-    except oracle.NoOracle:
-        return None
 
 
 def _delta_range(scope: Scope, case: Case) -> Outcome:
