@@ -247,5 +247,6 @@ def _renyi(candidate: Candidate, request: RenyiQuestion) -> tuple[Reply, ...]:
 
 
 def _reason(error: BaseException) -> str:
-    text = " ".join(str(error).split())
+    shown = "".join(letter if letter.isprintable() else " " for letter in str(error))
+    text = " ".join(shown.split())
     return f"{type(error).__name__}: {text[:160]}" if text else type(error).__name__
