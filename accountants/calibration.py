@@ -106,8 +106,16 @@ def calibrate_noise_multiplier(
         fresh = ExactAccountant(neighboring_relation, direction)
         return fresh.compose(make_event(noise_multiplier))
 
+    patient = True
+
     def excess(x: float) -> float:
-        value = accountant(math.exp(x)).log_delta_upper(epsilon, rough=True)
+        nonlocal patient
+        try:
+            at = accountant(math.exp(x))
+            value = at.log_delta_upper(epsilon, rough=True, patient=patient)
+        except AccuracyError:
+            patient = False  # near by it would be refused as slowly again
+            raise
         return max(value, -1e6) - log_delta
 
     log_delta = math.log(delta)

@@ -277,15 +277,23 @@ class ExactAccountant(CountingAccountant):
         """Upper end of ``delta_bracket``, without the time that the lower end takes."""
         return exp_bracket(-math.inf, self.log_delta_upper(target_epsilon)).upper
 
-    def log_delta_upper(self, target_epsilon: float, *, rough: bool = False) -> float:
+    def log_delta_upper(
+        self, target_epsilon: float, *, rough: bool = False, patient: bool = True
+    ) -> float:
         """Upper end of ``log_delta_bracket``, without the time that the lower end takes.
 
         A ``rough`` one is still an upper end, up to a hundredth of δ larger and often faster.
+        Without patience it is rough, and what takes seconds is refused.
         """
         epsilon = validation.target_epsilon(target_epsilon)
         if self._non_private or not self._counts or epsilon == math.inf:
             return self.log_delta_bracket(epsilon).upper
         upper = two_sided.log_delta_upper(
-            self._counts, self.neighboring_relation, self._directions, epsilon, rough=rough
+            self._counts,
+            self.neighboring_relation,
+            self._directions,
+            epsilon,
+            rough=rough,
+            patient=patient,
         )
         return self._tightened_log_delta(upper, epsilon)

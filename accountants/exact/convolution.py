@@ -28,7 +28,7 @@ _BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
 _SMALLEST_SIGMA = 0.05
-_WORK = 30_000_000  # about half a minute
+WORK = 30_000_000  # about half a minute
 _MAX_STEPS = 1_500_000
 
 
@@ -62,13 +62,15 @@ class LossLaw:
         return peak + math.log(total), -float(np.sum(base * np.exp(-excess))) / total
 
 
-def loss_law(composition: Composition, log_delta: float) -> LossLaw:
+def loss_law(composition: Composition, log_delta: float, work: int = WORK) -> LossLaw:
     """Law of the total loss, accurate where it matters for δ >= exp(``log_delta``).
+
+    ``work`` limits what it may cost.
 
     Raises
     ------
     AccuracyError
-        If the densities need too many panels.
+        If the densities need too many panels or too much work.
     """
     if composition.steps > _MAX_STEPS:
         raise AccuracyError(
@@ -79,7 +81,7 @@ def loss_law(composition: Composition, log_delta: float) -> LossLaw:
     edge = 0.0
     sign = 1.0
     total: Law | None = None
-    budget = Budget(_WORK)
+    budget = Budget(work)
     number = 0
     sides = {pair.direction for pair, _ in composition.pairs}
     if None in sides or {Direction.REMOVE, Direction.ADD} <= sides:
@@ -219,11 +221,13 @@ def _gaussian(gap_squared: float, sign: float, floor: float) -> Law:
     return fit(log_density, breaks, floor, 4e-15)
 
 
-def log_delta_bracket(composition: Composition, epsilon: float, guess: float) -> Bracket:
+def log_delta_bracket(
+    composition: Composition, epsilon: float, guess: float, work: int = WORK
+) -> Bracket:
     """log δ(ε) with its bar; ``guess`` is an upper estimate of log δ to start from."""
     target = guess - 6.0
     for _ in range(4):
-        law = loss_law(composition, target)
+        law = loss_law(composition, target, work)
         value, _ = law.log_delta(epsilon)
         if value >= target - 6.0:
             margin = _margin(law, value)
@@ -233,10 +237,10 @@ def log_delta_bracket(composition: Composition, epsilon: float, guess: float) ->
 
 
 def epsilon_bracket(
-    composition: Composition, log_delta: float, guess: float
+    composition: Composition, log_delta: float, guess: float, work: int = WORK
 ) -> tuple[Bracket, float]:
     """ε with δ(ε) = exp(``log_delta``), unclipped, and the relative error of δ behind it."""
-    law = loss_law(composition, log_delta)
+    law = loss_law(composition, log_delta, work)
     return _solve(law, log_delta, guess), _margin(law, log_delta)
 
 

@@ -40,16 +40,21 @@ class Precision:
         The engine refuses above it.
     patient : bool
         Whether large contour sums and convolutions, which take seconds, are tried at all.
+    work : int
+        What a convolution may cost: about a microsecond each.
     """
 
     aimed: float
     good: float
     stated: float
     patient: bool = True
+    work: int = convolution.WORK
 
 
 EXACT = Precision(1e-10, 1e-9, 1e-6)
-LOOSE = Precision(1e-7, 1e-5, 1e-2)  # for ends that are apart by more than arithmetic anyway
+LOOSE = Precision(
+    1e-7, 1e-5, 1e-2, work=9_000_000
+)  # for ends that are apart by more than arithmetic anyway
 BRIEF = Precision(1e-7, 1e-5, 1e-2, patient=False)
 _QUICK = (
     (0, 1.0),
@@ -107,7 +112,9 @@ def delta_value(composition: Composition, epsilon: float, precision: Precision =
         try:
             if table is not None:
                 guess = past_barrier(composition, table, epsilon, guess)
-            bracket = convolution.log_delta_bracket(composition, epsilon, min(guess, 0.0))
+            bracket = convolution.log_delta_bracket(
+                composition, epsilon, min(guess, 0.0), precision.work
+            )
             found.offer(bracket, 0.5 * bracket.width)
         except AccuracyError as error:
             found.reasons.append(str(error))
@@ -154,7 +161,9 @@ def epsilon_bracket(
     enough = max(precision.good, _CONVOLVED_STEP * composition.steps)
     if found.error > enough and not found.settled:
         try:
-            bracket, error_bar = convolution.epsilon_bracket(composition, log_delta, guess)
+            bracket, error_bar = convolution.epsilon_bracket(
+                composition, log_delta, guess, precision.work
+            )
             found.offer(bracket, error_bar)
         except AccuracyError as error:
             found.reasons.append(str(error))

@@ -106,10 +106,16 @@ def log_delta_upper(
     epsilon: float,
     *,
     rough: bool = False,
+    patient: bool = True,
 ) -> float:
-    """The upper end alone; a ``rough`` one may be up to a hundredth above what is possible."""
+    """The upper end alone; a ``rough`` one may be up to a hundredth above what is possible.
+
+    Without patience it is rough, and what takes seconds is refused.
+    """
+    rough = rough or not patient
     if is_exact(counts, relation):
         precision = inversion.LOOSE if rough else inversion.EXACT
+        precision = precision if patient else inversion.BRIEF
         return _refined(
             counts,
             _LOOSE_SHARE if rough else _EXACT_SHARE,

@@ -4,6 +4,7 @@ import dp_accounting
 import pytest
 
 from accountants import (
+    AccuracyError,
     ExactAccountant,
     InfeasibleBudgetError,
     NeighboringRelation,
@@ -110,3 +111,19 @@ def test_small_sampling_probability_and_few_steps():
     found, again = calibrated(1.6e-4, 2, 3.0, 1e-5)
     assert again == found.epsilon
     assert 3 * (1 - 1e-9) < again.upper <= 3
+
+
+def test_where_the_engine_refuses_slowly_it_is_asked_slowly_once(monkeypatch):
+    """ε = 1000 of 1000 sampled steps: the first refusal may take seconds, those near by may not."""
+    patience = []
+    whole = ExactAccountant.log_delta_upper
+
+    def noted(self, epsilon, *, rough=False, patient=True):
+        patience.append(patient)
+        return whole(self, epsilon, rough=rough, patient=patient)
+
+    monkeypatch.setattr(ExactAccountant, "log_delta_upper", noted)
+    with pytest.raises(AccuracyError, match="cannot be computed"):
+        calibrated(0.01, 1000, 1000.0, 1e-5)
+    assert patience[0] is True
+    assert patience[1:] == [False] * 4
