@@ -20,6 +20,7 @@ and asks each accountant what the laws L1 to L15 ask any accountant
 Noise multipliers are noise standard deviation over clip norm, so that replacing a record moves a
 sum by two clip norms. "Truth" is an interval with both ends from this project; where an answer
 below the truth is listed, ball arithmetic that shares no code with it confirmed the shortfall.
+Runs are adaptive, as training is: a later gradient may depend on earlier outputs.
 A finding that it did not confirm is "suspect" and counts for nothing. An error in place of an
 answer is "refused", not a violation. The accountants run with their default settings; how events
 are handed to them stands in [accountants/laws/adapters](../../accountants/laws/adapters).
