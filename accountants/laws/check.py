@@ -83,7 +83,7 @@ def check_accountant(
     >>> check_accountant(ExactAccountant, laws="L1", max_examples=2).ok
     True
     """
-    _need_flint()
+    need_flint()
     validation.require(
         relation is None or isinstance(relation, NeighboringRelation),
         "relation",
@@ -183,7 +183,8 @@ def _warm_up(box: Sandbox, relations: tuple[Relation, ...]) -> None:
         box.ask(Program(under, (compose(event), epsilon_at(1e-5))), _WARM_UP)
 
 
-def _need_flint() -> None:
+def need_flint() -> None:
+    """Refuse an audit that could confirm nothing for want of ball arithmetic."""
     try:
         import flint  # noqa: F401
     except ImportError:

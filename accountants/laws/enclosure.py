@@ -154,7 +154,10 @@ def too_small(
         plan = ball_adaptive.promising(read(event, relation), relation, max(epsilon, 0.0), delta)
         if plan is not None:
             deadline = min(deadline, time.process_time() + _BRIEFLY)
-        searches = {product.name: _lower_ends(product, target, deadline) for product in products}
+        searches = {
+            product.name: _better_ends(product, target, deadline, upper=False)
+            for product in products
+        }
         spent = dict.fromkeys(searches, 0.0)
         values: dict[str, Any] = {}
         while searches:
@@ -208,7 +211,7 @@ def too_large(
         target = Target(ball(Fraction(epsilon)), math.log(delta))
         claim = flint.arb(delta)
         for product in products:
-            for high, how in _upper_ends(product, target, deadline):
+            for high, how in _better_ends(product, target, deadline, upper=True):
                 if high < claim:
                     ends.append(f"{product.name}: at most {float_above(high)!r} ({how})")
                     break
@@ -271,32 +274,22 @@ def _ends(
     return lower, upper
 
 
-def _lower_ends(product: Product, target: Target, deadline: float) -> Iterator[tuple[Any, str]]:
-    """Ever better lower ends, each with how it was found."""
+def _better_ends(
+    product: Product, target: Target, deadline: float, *, upper: bool
+) -> Iterator[tuple[Any, str]]:
+    """Ever better ends of one side, each with how it was found."""
     parts = gathered(product)
     try:
         found = closed_form(parts, target)
         if found is not None:
-            yield found[0], "closed form"
+            yield found[upper], "closed form"
             return
         steps = max(count for _, count in parts)
-        if steps > _LONGEST_RUN:
+        if steps > _LONGEST_RUN and not upper:
             fewer = [(pair, min(count, _LONGEST_RUN)) for pair, count in parts]
             for value, how in _refined(fewer, target, deadline, upper=False, most=3):
                 yield value, f"{how}, releases beyond {_LONGEST_RUN} of a kind left out"
-        yield from _refined(parts, target, deadline, upper=False)
-    except OutOfReach:
-        return
-
-
-def _upper_ends(product: Product, target: Target, deadline: float) -> Iterator[tuple[Any, str]]:
-    parts = gathered(product)
-    try:
-        found = closed_form(parts, target)
-        if found is not None:
-            yield found[1], "closed form"
-            return
-        yield from _refined(parts, target, deadline, upper=True)
+        yield from _refined(parts, target, deadline, upper=upper)
     except OutOfReach:
         return
 

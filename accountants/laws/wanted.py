@@ -6,7 +6,6 @@ refuse the same ones, with one line each.
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import sys
 import warnings
@@ -17,6 +16,7 @@ from dataclasses import dataclass, replace
 from accountants import validation
 from accountants.laws import adapters, catalogue
 from accountants.laws.candidate import RELATIONS, Candidate
+from accountants.laws.check import need_flint
 from accountants.relations import NeighboringRelation
 
 #: The relations as options write them.
@@ -61,7 +61,7 @@ def read_wanted(accountant: str, *, laws: str | None, relation: str | None) -> W
         imported; always one line.
     """
     wanted, chosen = law_ids(laws), _relation(relation)
-    need_enclosures()
+    need_flint()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the accountant are its users' to see
         candidate = load(accountant)
@@ -95,15 +95,6 @@ def seconds(name: str, text: str | None) -> float | None:
         if found >= 0:
             return found
     raise ValueError(f"{name}={text!r}: must be a number of seconds >= 0, or inf")
-
-
-def need_enclosures() -> None:
-    """Refuse an audit that could confirm nothing for want of ball arithmetic."""
-    if importlib.util.find_spec("flint") is None:
-        raise ValueError(
-            "python-flint is not installed: violations are confirmed with it;"
-            ' pip install "dp2theory[certify]"'
-        )
 
 
 def load(accountant: str) -> Candidate:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Collection
 
 import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
@@ -72,10 +71,3 @@ def anything(scope: Scope) -> st.SearchStrategy[Case]:
 def at(event: dp_accounting.DpEvent, relation: NeighboringRelation, delta: float) -> Case:
     """Short for a case about ε."""
     return Case(event, relation, delta=delta)
-
-
-def interleave(*groups: Iterable[Any]) -> list[Any]:
-    """The first of each group, then the second of each, and so on."""
-    lists = [list(group) for group in groups]
-    longest = max((len(found) for found in lists), default=0)
-    return [found[i] for i in range(longest) for found in lists if i < len(found)]
