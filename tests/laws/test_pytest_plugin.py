@@ -106,7 +106,12 @@ def test_exit_code_0_without_a_violation(inner, stand):
 
 
 @pytest.mark.usefixtures("stand")
-def test_a_failure_is_the_report_and_how_to_repeat_it(inner):
+@pytest.mark.parametrize("on_ci", [False, True])
+def test_a_failure_is_the_report_and_how_to_repeat_it(inner, monkeypatch, on_ci):
+    for name in ("CI", "BUILD_NUMBER"):  # pytest's own signs
+        monkeypatch.delenv(name, raising=False)
+    if on_ci:
+        monkeypatch.setenv("CI", "true")
     result = inner("--accountant-laws L2,L1 --accountant-seed 3 --accountant-max-examples 9")
     text = result.stdout.str()
     assert "Traceback" not in text
