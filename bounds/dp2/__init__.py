@@ -1,0 +1,1 @@
+"""Theorems on DP² (Li et al., ICLR 2023): delayed preconditioning under differential privacy."""

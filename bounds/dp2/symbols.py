@@ -1,0 +1,56 @@
+"""Symbols of the DP² theorems, as glossary entries.
+
+w, g, N, D, X, v are random processes; a, nu, omega and the fixed means are sequences.
+Time t counts from 1; the phase of step t is floor((t - 1)/s), phase 0 is DP-SGD.
+"""
+
+from __future__ import annotations
+
+from bounds.glossary import parameter, process, sequence
+
+L = parameter("L", "L", "smoothness", "> 0", "smoothness constant of the loss")
+R = parameter("R", "R", "diameter", "> 0", "largest side of the box")
+s = parameter("s", "s", "delay", "integer >= 1", "steps of a phase", "steps")
+K = parameter("K", "K", "phases", "integer >= 1", "number of phases, ceil(T/s)")
+u = parameter("u", "u", "relative_delay", "in (0, 1]", "s/T")
+C = parameter("C", "C", "gradient_bound", "> 0", "bound on the norm of a record's gradient")
+C1 = parameter("C1", "C_1", "clip_norm", "> 0", "clip norm of the DP-SGD phases")
+C2 = parameter("C2", "C_2", "preconditioned_clip_norm", "> 0", "clip norm of the adaptive phases")
+nu1 = parameter("nu1", r"\nu_1", "noise_std", ">= 0", "sigma C1/b, noise std of a coordinate")
+nu2 = parameter(
+    "nu2", r"\nu_2", "preconditioned_noise_std", ">= 0", "sigma C2/b, in adaptive phases"
+)
+eps = parameter("eps", r"\epsilon", "damping", "> 0", "small constant of the preconditioner")
+beta = parameter("beta", r"\beta", "ema", "in [0, 1)", "EMA constant of the preconditioner")
+alpha = parameter("alpha", r"\alpha", "decay", "in (0, 1]", "decay of the step size per phase")
+eta = parameter("eta", r"\eta", "learning_rate", "> 0", "step size")
+rho = parameter("rho", r"\rho", "rate_ratio", "> 0", "adaptive over DP-SGD learning rate")
+M = parameter("M", "M", "second_moment_cap", "> 0", "cap of the second-moment estimate v")
+tau = parameter("tau", r"\tau", "averaged_noise_std", "> 0", "noise std of an average, nu1/sqrt(s)")
+tau_g = parameter("tau_g", r"\tau_g", "gradient_std", ">= 0", "std of a record's gradient")
+h = parameter("h", "h", "staleness_ratio", ">= 0", "h(s): gradient over averaged gradient")
+c1 = parameter("c1", "c_1", "staleness_intercept", ">= 0", "h(s) <= c1 + c2 s")
+c2 = parameter("c2", "c_2", "staleness_slope", ">= 0", "h(s) <= c1 + c2 s")
+c3 = parameter("c3", "c_3", "second_moment_floor", ">= 0", "M = c3 + c4/u")
+c4 = parameter("c4", "c_4", "second_moment_noise", ">= 0", "M = c3 + c4/u")
+chi = parameter("chi", r"\chi", "variation_ratio", ">= 0", "up-variation of D per update over D1")
+D1 = parameter("D1", "D_1", "preconditioner_norm", "> 0", "upper bound on E||D||_1")
+Gam = parameter(
+    "Gam", r"\Gamma", "preconditioned_gradient_moment", ">= 0", "bound on E||g||^2 in D^-1"
+)
+
+w = process("w", "w", "iterate", "iterate before step t, coordinate j")
+g = process("g", "g", "gradient", "averaged clipped gradient of step t")
+grad = process("grad", "G", "subgradient", "a subgradient of F at w_t: the mean of g_t")
+N = process("N", "N", "noise", "Gaussian noise of step t")
+D = process("D", "D", "preconditioner", "diagonal preconditioner of step t", positive=True)
+gap = process("gap", r"\Delta", "suboptimality", "F(w_t) - F*", nonnegative=True)
+v = process("v", "v", "second_moment", "EMA of squared averages", nonnegative=True)
+X = process("X", "X", "averaged_gradient", "released average G/s of phase k, coordinate j")
+
+wstar = sequence("wstar", "w^*", "minimiser", "a minimiser of F on the box")
+Rj = sequence("Rj", "R", "side", "side of the box in coordinate j", positive=True)
+a = sequence("a", "a", "step_size", "step size of step t", positive=True)
+nu = sequence("nu", r"\nu", "step_noise_std", "noise std of step t", nonnegative=True)
+omega = sequence("omega", r"\omega", "weight", "weight of step t", positive=True)
+m = sequence("m", "m", "mean_gradient", "mean averaged gradient in coordinate j")

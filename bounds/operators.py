@@ -1,0 +1,173 @@
+"""The words a statement is written in, beside SymPy's own: indices, processes, expectation.
+
+Every sentence (assumption or conclusion) is closed: it holds for all values of its indices and
+variables. Parameters are fixed numbers. A process is a function of indices; it is random unless
+it was declared deterministic, so that forgetting a declaration can only make a proof fail.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy.core.function import AppliedUndef, UndefinedFunction
+from sympy.logic.boolalg import BooleanFunction
+
+__all__ = [
+    "Conditional",
+    "E",
+    "Independent",
+    "Index",
+    "RandomVariable",
+    "StandardNormal",
+    "Variable",
+    "deterministic",
+    "is_random",
+    "random_atoms",
+    "random_process",
+]
+
+_DETERMINISTIC: set[str] = set()
+_RANDOM: set[str] = set()
+
+
+class Index(sympy.Symbol):
+    """A positive integer that a sentence is general in: a step t, a coordinate j, a phase k.
+
+    A proof may put another positive integer expression in its place.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, name: str) -> Index:
+        made: Index = sympy.Symbol.__new__(cls, name, integer=True, positive=True)
+        return made
+
+
+class Variable(sympy.Symbol):
+    """A number that a sentence is general in.
+
+    A proof may put any expression in its place that has the same SymPy assumptions
+    (`Variable("x", positive=True)` wants positive ones). Real unless said otherwise.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, **assumptions: bool) -> Variable:
+        made: Variable = sympy.Symbol.__new__(cls, name, **{"real": True, **assumptions})
+        return made
+
+
+class RandomVariable(sympy.Symbol):
+    """A random number without an index."""
+
+    __slots__ = ()
+
+    def __new__(cls, name: str, **assumptions: bool) -> RandomVariable:
+        made: RandomVariable = sympy.Symbol.__new__(cls, name, **{"real": True, **assumptions})
+        return made
+
+
+def random_process(name: str, **assumptions: bool) -> UndefinedFunction:
+    """A real function of indices whose values are random: ``g(t, j)``.
+
+    Raises
+    ------
+    ValueError
+        When the name is a deterministic function already.
+    """
+    if name in _DETERMINISTIC:
+        raise ValueError(f"name = {name!r} is a deterministic function already: take another one")
+    _RANDOM.add(name)
+    return sympy.Function(name, **{"real": True, **assumptions})
+
+
+def deterministic(name: str, **assumptions: bool) -> UndefinedFunction:
+    """A real function of indices that is fixed before the run: a step size ``a(t)``.
+
+    Raises
+    ------
+    ValueError
+        When the name is a random process already.
+    """
+    if name in _RANDOM:
+        raise ValueError(f"name = {name!r} is a random process already: take another one")
+    _DETERMINISTIC.add(name)
+    return sympy.Function(name, **{"real": True, **assumptions})
+
+
+def random_atoms(expression: sympy.Basic) -> set[sympy.Basic]:
+    """Random variables and values of random processes in an expression, outside expectations."""
+    found: set[sympy.Basic] = set()
+    stack = [expression]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, E):
+            continue
+        if isinstance(here, RandomVariable) or (
+            isinstance(here, AppliedUndef) and here.func.__name__ not in _DETERMINISTIC
+        ):
+            found.add(here)
+            # An index of a random process is deterministic; a random argument counts for itself.
+        stack.extend(here.args)
+    return found
+
+
+def is_random(expression: sympy.Basic) -> bool:
+    """Whether the value of an expression may differ from run to run."""
+    return bool(random_atoms(expression))
+
+
+class E(sympy.Function):  # type: ignore[misc]
+    """Expectation over the randomness of a run. ``E(c) = c`` for deterministic c."""
+
+    nargs = 1
+
+    @classmethod
+    def eval(cls, argument: Any) -> Any:
+        """A deterministic argument is its own expectation."""
+        return None if is_random(argument) else argument
+
+    def _eval_is_extended_real(self) -> bool | None:
+        return True if self.args[0].is_extended_real else None
+
+    def _eval_is_real(self) -> bool | None:
+        return True if self.args[0].is_real else None
+
+    def _eval_is_nonnegative(self) -> bool | None:
+        return True if self.args[0].is_nonnegative else None
+
+    def _eval_is_positive(self) -> bool | None:
+        return True if self.args[0].is_positive else None
+
+    def _latex(self, printer: Any, exp: Any = None) -> str:
+        inner = rf"\mathbb{{E}}\left[{printer.doprint(self.args[0])}\right]"
+        return inner if exp is None else f"{inner}^{{{exp}}}"
+
+
+class _Fact(BooleanFunction):  # type: ignore[misc]
+    """A statement on laws, which only a rule of expectation reads."""
+
+    @classmethod
+    def eval(cls, *arguments: Any) -> Any:
+        """Never evaluated: it is matched."""
+        return
+
+
+class Independent(_Fact):
+    """``Independent(X, Y1, Y2, ...)``: X is independent of all the Ys together.
+
+    Indices that occur in the Ys alone are general: ``Independent(N(t, j), w(t, i))`` says that
+    N(t, j) is independent of w(t, 1), w(t, 2), … together.
+    """
+
+
+class Conditional(_Fact):
+    """``Conditional(X, M, Y1, Y2, ...)``: M is the conditional mean of X given the Ys.
+
+    M is a function of the Ys. Indices that occur in the Ys alone are general.
+    """
+
+
+class StandardNormal(_Fact):
+    """``StandardNormal(Z)``: Z has the law N(0, 1)."""

@@ -1,0 +1,1 @@
+"""Theorems on ReSQue (Carmon et al., FOCS 2023): reweighted stochastic queries."""
