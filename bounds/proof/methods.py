@@ -10,7 +10,7 @@ import sympy
 
 @dataclass(frozen=True)
 class Linearity:
-    """Rule 1. Expectations, finite sums and integrals of a nonnegative weight are linear and positive.
+    """Rule 1. Expectations, finite sums and weighted integrals are linear and positive.
 
     Without `over`: the conclusion is ``Eq(left, right)`` (or ``<=``) whose two sides are the same
     (or what a premise compares) once expectations and sums are distributed over terms and fixed
