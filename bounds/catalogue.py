@@ -1,0 +1,144 @@
+"""All theorems by id, and the paper map.
+
+A module of `bounds.dp2` or `bounds.resque` that ends with ``THEOREMS`` is in the catalogue; there
+is no list to keep.
+"""
+
+from __future__ import annotations
+
+import pkgutil
+from collections.abc import Mapping
+from difflib import get_close_matches
+from functools import cache
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any
+
+from bounds.theorem import Theorem
+
+#: The two papers' packages; an id begins with the last part of the name.
+PACKAGES = ("bounds.dp2", "bounds.resque")
+#: Modules in reading order; a module that is not named here follows these, by name.
+ORDER = (
+    "master",
+    "dp_sgd",
+    "weighted",
+    "two_rates",
+    "common_metric",
+    "exponent",
+    "schedule",
+    "schedule_uncapped",
+    "schedule_closed",
+    "first_phase",
+    "delay",
+    "noise",
+    "tradeoff",
+    "sweet_spot",
+    "nonconvex",
+    "estimator",
+    "smoothing",
+    "ball",
+    "parallel",
+    "tables",
+    "private",
+    "drift",
+    "definitions",
+    "approximate",
+)
+
+
+def theorems() -> Mapping[str, Theorem]:
+    """All theorems by id, in reading order; read-only."""
+    return _read()[0]
+
+
+def module_of(id: str) -> str:
+    """The module that defines a theorem: ``"bounds.dp2.master"``. ValueError when unknown."""
+    theorem(id)
+    return _read()[1][id]
+
+
+def file_of(id: str) -> str:
+    """The file of that module, from the root of the sources: ``"bounds/dp2/master.py"``."""
+    return module_of(id).replace(".", "/") + ".py"
+
+
+def theorem(id: str) -> Theorem:
+    """One theorem.
+
+    Raises
+    ------
+    ValueError
+        When there is none of that id; the message names those whose ids are near.
+    """
+    known = theorems()
+    if id in known:
+        return known[id]
+    near = ", ".join(near_ids(id)) or "none; bounds.theorems() has all"
+    raise ValueError(f"theorem {id!r} is not in the catalogue; near it: {near}")
+
+
+def near_ids(id: str, most: int = 5) -> list[str]:
+    """Ids that resemble a word: those that contain it or whose last part does, then alike ones."""
+    known = list(theorems())
+    word = id.strip().lower()
+    folded = {each.lower(): each for each in known}
+    inside = [each for low, each in folded.items() if word and word in low]
+    alike = [folded[low] for low in get_close_matches(word, folded, n=most, cutoff=0.5)]
+    tails = {low.partition(".")[2]: each for low, each in folded.items()}
+    alike += [tails[low] for low in get_close_matches(word, tails, n=most, cutoff=0.6)]
+    return list(dict.fromkeys(inside + alike))[:most]
+
+
+def paper_map() -> list[dict[str, str]]:
+    """Which item of which paper is which theorem, in reading order.
+
+    Returns
+    -------
+    list of dict
+        ``paper`` (a key of `bounds.bibliography`), ``item``, ``id``, ``title``, ``kind``,
+        ``status``, ``note`` and ``file``.
+    """
+    return [
+        {
+            "paper": each.source.key,
+            "item": each.source.item,
+            "id": each.id,
+            "title": each.title,
+            "kind": str(each.kind),
+            "status": str(each.source.status),
+            "note": each.source.note,
+            "file": file_of(each.id),
+        }
+        for each in theorems().values()
+    ]
+
+
+def _modules(package: str) -> list[str]:
+    """Names of a package's modules, in reading order."""
+    path = import_module(package).__path__
+    names = sorted(found.name for found in pkgutil.iter_modules(path))
+    named = [name for name in ORDER if name in names]
+    return [f"{package}.{name}" for name in [*named, *(n for n in names if n not in named)]]
+
+
+@cache
+def _read() -> tuple[Mapping[str, Theorem], Mapping[str, str]]:
+    found: dict[str, Theorem] = {}
+    homes: dict[str, str] = {}
+    for package in PACKAGES:
+        for module in _modules(package):
+            listed: Any = getattr(import_module(module), "THEOREMS", ())
+            for each in listed:
+                _check(each, module, package, homes)
+                found[each.id] = each
+                homes[each.id] = module
+    return MappingProxyType(found), MappingProxyType(homes)
+
+
+def _check(each: Theorem, module: str, package: str, homes: Mapping[str, str]) -> None:
+    prefix = package.rpartition(".")[2] + "."
+    if not each.id.startswith(prefix):
+        raise ValueError(f"id = {each.id!r} in {module} is not allowed: it begins with {prefix!r}")
+    if each.id in homes:
+        raise ValueError(f"id = {each.id!r} in {module} is taken: {homes[each.id]} has it")

@@ -1,0 +1,257 @@
+"""A normal form for expectations, finite sums and integrals: the linearity that all rules share.
+
+Terms are expanded, expectations and sums distributed over them, fixed factors taken out, and
+summation indices given standard names and a standard order. Two expressions that differ only by
+linearity and by the names of bound indices have one normal form.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import Any
+
+import sympy
+from sympy import Add, Integral, Mul, Pow, Sum
+from sympy.logic.boolalg import Boolean, BooleanFunction
+
+from bounds.operators import E, Index, Variable, is_random
+
+#: Names no glossary uses.
+_BOUND = "bound_{}"
+#: A product of more sums than this is left as it is.
+_MOST_LIMITS = 5
+
+
+def canonical(expression: Any) -> Any:
+    """The normal form of an expression or, side by side, of a sentence."""
+    return _canonical(sympy.sympify(expression))
+
+
+@functools.lru_cache(maxsize=50_000)
+def _canonical(expression: sympy.Basic) -> sympy.Basic:
+    if isinstance(expression, sympy.core.relational.Relational):
+        left, right = (_canonical(side) for side in expression.args)
+        return expression.func(left, right, evaluate=False)
+    if isinstance(expression, Boolean | BooleanFunction):
+        if not expression.args:
+            return expression
+        return expression.func(*[_canonical(each) for each in expression.args], evaluate=False)
+    if not expression.args:
+        return expression
+    if isinstance(expression, E):
+        return _mean(_canonical(expression.args[0]))
+    if isinstance(expression, Sum | Integral):
+        return _total(expression)
+    rebuilt = expression.func(*[_canonical(each) for each in expression.args])
+    return _expand(rebuilt)
+
+
+def _expand(expression: sympy.Basic) -> sympy.Basic:
+    if not isinstance(expression, Add | Mul | Pow):
+        return expression
+    # Sums and expectations are atoms here: SymPy would spend its time inside them.
+    atoms = {each: sympy.Dummy(f"a{n}", real=True) for n, each in enumerate(_opaque(expression))}
+    expanded = sympy.expand(expression.xreplace(atoms))
+    return expanded.xreplace({dummy: each for each, dummy in atoms.items()})
+
+
+def _opaque(expression: sympy.Basic) -> list[sympy.Basic]:
+    found: list[sympy.Basic] = []
+    stack = [expression]
+    while stack:
+        here = stack.pop()
+        if isinstance(here, E | Sum | Integral):
+            if here not in found:
+                found.append(here)
+        else:
+            stack.extend(here.args)
+    return found
+
+
+def _terms(expression: sympy.Basic) -> tuple[sympy.Basic, ...]:
+    return tuple(Add.make_args(_expand(expression)))
+
+
+def _mean(argument: sympy.Basic) -> sympy.Basic:
+    total: list[sympy.Basic] = []
+    for term in _terms(argument):
+        fixed, random = [], []
+        for factor in Mul.make_args(term):
+            (random if is_random(factor) else fixed).append(factor)
+        total.append(Mul(*fixed, _mean_of_product(random)))
+    return _expand(Add(*total))
+
+
+def _mean_of_product(factors: list[sympy.Basic]) -> sympy.Basic:
+    sums: list[sympy.Basic] = []
+    rest: list[sympy.Basic] = []
+    for factor in factors:
+        base, power = factor.as_base_exp()
+        if isinstance(base, Sum) and power.is_Integer and 1 <= power <= 2:
+            sums.extend([base] * int(power))
+        else:
+            rest.append(factor)
+    if not sums or sum(len(each.limits) for each in sums) > _MOST_LIMITS:
+        return E(Mul(*factors)) if factors else sympy.S.One
+    inner: sympy.Basic = Mul(*rest)
+    limits: list[tuple[Any, ...]] = []
+    for each in sums:
+        renamed = fresh(each)
+        inner = inner * renamed.function
+        limits.extend(tuple(limit) for limit in renamed.limits)
+    return _total(Sum(_mean(_canonical(inner)), *limits))
+
+
+def fresh(expression: sympy.Basic) -> sympy.Basic:
+    """The same sum or integral with bound names that occur nowhere else."""
+    function, limits = expression.function, []
+    for limit in expression.limits:
+        dummy = _fresh_symbol(limit[0])
+        function = function.xreplace({limit[0]: dummy})
+        limits = [
+            (old[0], *[end.xreplace({limit[0]: dummy}) for end in old[1:]]) for old in limits
+        ]
+        limits.append((dummy, *limit[1:]))
+    return expression.func(function, *limits)
+
+
+_COUNTER = itertools.count()
+
+
+def _fresh_symbol(symbol: sympy.Symbol) -> sympy.Symbol:
+    name = f"fresh_{next(_COUNTER)}"
+    if isinstance(symbol, Index):
+        return Index(name)
+    return Variable(name, **symbol.assumptions0) if isinstance(symbol, Variable) else (
+        sympy.Symbol(name, **symbol.assumptions0)
+    )
+
+
+def refresh(expression: Any) -> Any:
+    """Every bound index renamed, so that replacing free symbols can capture nothing."""
+    if not expression.args:
+        return expression
+    if isinstance(expression, Sum | Integral):
+        limits = [(limit[0], *[refresh(end) for end in limit[1:]]) for limit in expression.limits]
+        return fresh(expression.func(refresh(expression.function), *limits))
+    return expression.func(*[refresh(each) for each in expression.args])
+
+
+def _total(expression: sympy.Basic) -> sympy.Basic:
+    kind = expression.func
+    expression = fresh(expression)
+    limits = [
+        (limit[0], *[_canonical(end) for end in limit[1:]]) for limit in expression.limits
+    ]
+    function = _canonical(expression.function)
+    if any(len(limit) != 3 for limit in limits):
+        return kind(function, *limits)
+    if kind is Sum:
+        for limit in limits:
+            function, limits = _from_one(function, limits, limit)
+    total: list[sympy.Basic] = []
+    for term in _terms(function):
+        total.append(_total_of_product(kind, term, limits))
+    return _expand(Add(*total))
+
+
+def _from_one(
+    function: sympy.Basic, limits: list[tuple[Any, ...]], limit: tuple[Any, ...]
+) -> tuple[sympy.Basic, list[tuple[Any, ...]]]:
+    """Sums from a number other than 1 start at 1: ``sum_{t=2}^T f(t) = sum_{t=1}^{T-1} f(t+1)``."""
+    symbol, low, high = limit
+    if not low.is_Integer or low == 1:
+        return function, limits
+    shift = {symbol: symbol + low - 1}
+    moved = [
+        (symbol, sympy.S.One, _expand(high - low + 1))
+        if each[0] == symbol
+        else (each[0], *[_canonical(end.xreplace(shift)) for end in each[1:]])
+        for each in limits
+    ]
+    return _canonical(function.xreplace(shift)), moved
+
+
+def _total_of_product(
+    kind: Any, term: sympy.Basic, limits: list[tuple[Any, ...]]
+) -> sympy.Basic:
+    factors = list(Mul.make_args(term))
+    if kind is Sum:
+        factors, limits = _flatten(factors, limits)
+    # The innermost limit comes first. What does not depend on it is taken out, outwards.
+    outside: list[sympy.Basic] = []
+    kept: list[tuple[Any, ...]] = []
+    for place, (symbol, low, high) in enumerate(limits):
+        later = {name for limit in limits[:place] for end in limit[1:] for name in end.free_symbols}
+        used = symbol in later or any(symbol in factor.free_symbols for factor in factors)
+        if used:
+            kept.append((symbol, low, high))
+        else:
+            count = high - low + 1 if kind is Sum else high - low
+            factors.append(_canonical(count))
+    bound = {limit[0] for limit in kept}
+    inside = []
+    for factor in factors:
+        (inside if factor.free_symbols & bound else outside).append(factor)
+    if not kept:
+        return Mul(*outside)
+    return Mul(*outside, _standard(kind, Mul(*inside), kept))
+
+
+def _flatten(
+    factors: list[sympy.Basic], limits: list[tuple[Any, ...]]
+) -> tuple[list[sympy.Basic], list[tuple[Any, ...]]]:
+    """A sum among the factors of a summand becomes inner limits of the whole sum."""
+    flat: list[sympy.Basic] = []
+    inner: list[tuple[Any, ...]] = []
+    bound = {limit[0] for limit in limits}
+    for factor in factors:
+        base, power = factor.as_base_exp()
+        depends = bool(factor.free_symbols & bound)
+        small = power.is_Integer and 1 <= power <= 2
+        if isinstance(base, Sum) and small and depends:
+            copies = [fresh(base) for _ in range(int(power))]
+            if len(limits) + len(inner) + sum(len(c.limits) for c in copies) <= _MOST_LIMITS:
+                for copy in copies:
+                    flat.extend(Mul.make_args(copy.function))
+                    inner.extend(tuple(limit) for limit in copy.limits)
+                continue
+        flat.append(factor)
+    return flat, [*inner, *limits]
+
+
+def _standard(
+    kind: Any, function: sympy.Basic, limits: list[tuple[Any, ...]]
+) -> sympy.Basic:
+    """Standard names and, where limits do not depend on one another, a standard order."""
+    symbols = {limit[0] for limit in limits}
+    free = not any(
+        end.free_symbols & symbols for limit in limits for end in limit[1:]
+    )
+    orders = itertools.permutations(limits) if free and len(limits) > 1 else [tuple(limits)]
+    candidates = []
+    for order in orders:
+        names = {
+            limit[0]: _bound(limit[0], place) for place, limit in enumerate(order, start=1)
+        }
+        made = kind(
+            function.xreplace(names),
+            *[(names[s], *[end.xreplace(names) for end in ends]) for s, *ends in order],
+        )
+        candidates.append(made)
+    if len(candidates) == 1:
+        return candidates[0]
+    return min(candidates, key=lambda each: sympy.default_sort_key(each))
+
+
+def _bound(symbol: sympy.Symbol, place: int) -> sympy.Symbol:
+    name = _BOUND.format(place)
+    if isinstance(symbol, Index):
+        return Index(name)
+    return sympy.Symbol(name, **symbol.assumptions0)
+
+
+def same(left: Any, right: Any) -> bool:
+    """Whether two expressions or sentences have one normal form."""
+    return bool(canonical(left) == canonical(right))

@@ -1,0 +1,97 @@
+"""Rule ``z3``: premises imply a conclusion for all real values of what is in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import sympy
+
+from bounds.proof.canonical import canonical
+from bounds.proof.peeling import induction_refused, least, peeled
+from bounds.proof.step import Arithmetic, Step
+from bounds.proof.tools import Outcome, load
+from bounds.proof.z3_terms import Translator
+
+
+def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
+    """Check one step of rule ``z3``."""
+    how = step.by if isinstance(step.by, Arithmetic) else Arithmetic()
+    if how.induction is None:
+        return prove(premises, step.conclusion, integers=how.integers, budget=how.budget)
+    n = how.induction.index
+    refused = induction_refused(n, premises)
+    if refused:
+        return Outcome(False, refused)
+    base = least(n)
+    start = prove(
+        [each.subs(n, base) for each in premises],
+        peeled(step.conclusion.subs(n, base)),
+        integers=how.integers,
+        budget=how.budget,
+    )
+    if not start.ok:
+        return Outcome(False, f"induction, {n} = {base}: {start.message}")
+    follow = prove(
+        [*premises, *[each.subs(n, n + 1) for each in premises], step.conclusion],
+        peeled(step.conclusion.subs(n, n + 1), n),
+        integers=how.integers,
+        budget=how.budget,
+    )
+    if not follow.ok:
+        return Outcome(False, f"induction, from {n} to {n} + 1: {follow.message}")
+    return Outcome(True, f"by induction on {n}")
+
+
+def prove(
+    premises: Sequence[sympy.Basic],
+    conclusion: sympy.Basic,
+    *,
+    integers: bool = False,
+    budget: int = 20_000_000,
+) -> Outcome:
+    """Whether the premises imply the conclusion.
+
+    Parameters
+    ----------
+    premises, conclusion
+        Sentences.
+    integers : bool
+        Keep integer symbols and floors integer.
+    budget : int
+        z3's resource limit, which does not depend on the machine's speed.
+
+    Returns
+    -------
+    Outcome
+        With a counter-model in the message when there is one. A spent budget is no proof.
+    """
+    z3 = load("z3")
+    translator = Translator(z3, integers=integers)
+    assumed = [translator.sentence(canonical(each)) for each in premises]
+    goal = translator.sentence(canonical(conclusion))
+    solver = z3.Solver()
+    solver.set("rlimit", budget)
+    solver.set("timeout", 60_000)
+    solver.add(*translator.facts, *assumed, z3.Not(goal))
+    answer = solver.check()
+    if answer == z3.unsat:
+        return Outcome(True, "")
+    if answer == z3.sat:
+        return Outcome(False, "counter-model: " + _model_text(solver.model(), translator))
+    return Outcome(False, f"undecided within the budget ({solver.reason_unknown()}): no proof")
+
+
+def _model_text(model: Any, translator: Translator) -> str:
+    shown = []
+    for expression, term in translator.names.items():
+        value = model.eval(term, model_completion=True)
+        shown.append(f"{expression} = {_text(value)}")
+    return ", ".join(sorted(shown)) or "none of the premises matters"
+
+
+def _text(value: Any) -> str:
+    try:
+        return str(value.as_decimal(6)) if value.is_real() else str(value)
+    except AttributeError:
+        return str(value)
