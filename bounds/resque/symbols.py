@@ -2,9 +2,68 @@
 
 from __future__ import annotations
 
-from bounds.glossary import parameter
+from bounds.glossary import parameter, process, sequence
 
 L_lip = parameter("L_lip", "L", "lipschitz", "> 0", "Lipschitz constant of the loss")
 R_dom = parameter("R_dom", "R", "radius", "> 0", "radius of the domain")
 rho_s = parameter("rho_s", r"\rho", "smoothing_std", "> 0", "std of the Gaussian smoothing")
 r = parameter("r", "r", "ball_radius", "> 0", "radius of a ball")
+
+# --- ball acceleration, parallel and private rates
+eps_opt = parameter(
+    "eps_opt", r"\varepsilon_{\mathrm{opt}}", "accuracy", "> 0", "suboptimality that is asked for"
+)
+c_acc = parameter(
+    "c_acc", "c", "acceptance", "in (0, 1]", "a step is accepted when it moves by c r at least"
+)
+kappa = parameter(
+    "kappa", r"\kappa", "call_factor", ">= 0", "oracle calls over (radius/ball_radius)**(2/3)"
+)
+calls = parameter("calls", "m", "oracle_calls", "integer >= 1", "number of oracle calls", "calls")
+rounds_factor = parameter(
+    "rounds_factor", "c_a", "rounds_factor", "> 0", "rounds of an accelerated solver: its factor"
+)
+lam_reg = parameter("lam_reg", r"\lambda", "regularisation", "> 0", "strong convexity of F_lambda")
+theta = parameter(
+    "theta", r"\theta", "dimension_exponent", ">= 0", "log(dimension)/log(dataset_size)"
+)
+K_ball = parameter("K_ball", "K", "private_calls", "> 0", "oracle calls of the private method")
+N_ball = parameter(
+    "N_ball", "N", "private_batch", "> 0", "gradients of one private oracle call", "records"
+)
+
+x = sequence("x", "x", "ball_iterate", "iterate before step t, coordinate j")
+v_ball = sequence("v_ball", "v", "mirror_point", "second iterate before step t, coordinate j")
+y = sequence("y", "y", "ball_centre", "centre of the ball of step t, coordinate j")
+z = sequence("z", "z", "ball_answer", "answer of the ball oracle in step t, coordinate j")
+x_opt = sequence("x_opt", "x^*", "ball_minimiser", "a minimiser, coordinate j")
+A = sequence("A", "A", "ball_weight", "sum of the step sizes up to step t", positive=True)
+A_old = sequence(
+    "A_old", "A^-", "ball_weight_before", "sum of the step sizes before step t", nonnegative=True
+)
+a_ball = sequence("a_ball", "a", "ball_step_size", "step size of step t", positive=True)
+lam = sequence("lam", r"\lambda", "multiplier", "multiplier of the ball of step t", positive=True)
+guess = sequence("guess", r"\lambda'", "multiplier_guess", "guess of lam(t)", positive=True)
+part = sequence("part", r"\gamma", "step_fraction", "part of step t that is taken", positive=True)
+gap_ball = sequence(
+    "gap_ball", r"\Delta", "ball_suboptimality", "f(x_t) - f*, x_t before step t", nonnegative=True
+)
+gap_z = sequence(
+    "gap_z", r"\Delta^z", "answer_suboptimality", "f(z_t) - f*, z_t of step t", nonnegative=True
+)
+move = sequence("move", "m^2", "squared_move", "||x_{t+1} - y_t||^2", nonnegative=True)
+dist = sequence("dist", "D", "squared_distance", "||v_t - x*||^2", nonnegative=True)
+
+reg = sequence("reg", r"\lambda", "call_regularisation", "lambda of call k", positive=True)
+queries = sequence(
+    "queries", "N", "call_queries", "gradients of call k", "1", integer=True, positive=True
+)
+rounds = sequence("rounds", "T", "call_rounds", "steps of call k", "1", integer=True, positive=True)
+call_gap = sequence("call_gap", r"\Delta", "call_error", "excess of call k", nonnegative=True)
+
+u_ball = process("u_ball", "u", "solver_iterate", "iterate before step t, from the centre")
+e_x = process("e_x", "e", "estimate", "estimate of the gradient of f_rho in step t")
+G_sub = process("G_sub", "G", "solver_subgradient", "subgradient of F_lambda at u_t")
+gap_u = process("gap_u", r"\Delta", "solver_gap", "F_lambda(u_t) - min", nonnegative=True)
+gap_avg = process("gap_avg", r"\bar\Delta", "average_gap", "F_lambda(mean) - min, T steps")
+u_opt = sequence("u_opt", "u^*", "solver_minimiser", "minimiser of F_lambda on the ball")
