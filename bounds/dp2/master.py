@@ -12,7 +12,6 @@ from sympy import Le
 from bounds.dp2.master_proof import proof
 from bounds.dp2.setting import (
     ASSUMPTIONS,
-    ASSUMPTIONS_MIXED,
     LEFT,
     MOMENT,
     MOMENT_MIXED,
@@ -20,7 +19,6 @@ from bounds.dp2.setting import (
     growth,
     metric,
     noise_after,
-    noise_mixed,
     right_side,
 )
 from bounds.theorem import Kind, Source, Status, Theorem

@@ -194,17 +194,48 @@ def _telescope(moment: Any) -> tuple[Step, ...]:
             "change-path",
             by=Linearity(over=(E,)),
         ),
+        identity(
+            "split",
+            Eq(
+                Sum(E(Max(change, 0)), (t, 1, until)),
+                Sum(E(Max(change, 0)), (t, 1, until - 1)) + E(Max(change, 0)).subs(t, until),
+            ),
+            induction=Induction(until),
+        ),
         inequality(
             "telescope",
             Le(Sum(moves, (t, 1, until)) + rest, column(until)),
             at("step", {t: until}),
             at("first", {t: 1}),
             at("change", {t: until}),
+            "split",
             induction=Induction(until),
         ),
-        inequality("remainder-path", Le(0, B(t, j) * after**2)),
+        inequality(
+            "square-of-difference",
+            Le(2 * w(t + 1, j) * wstar(j), w(t + 1, j) ** 2 + wstar(j) ** 2),
+        ),
+        inequality(
+            "remainder-path",
+            Le(2 * B(t, j) * w(t + 1, j) * wstar(j), B(t, j) * (w(t + 1, j) ** 2 + wstar(j) ** 2)),
+            at(
+                "scale",
+                {
+                    b: B(t, j),
+                    p: 2 * w(t + 1, j) * wstar(j),
+                    q: w(t + 1, j) ** 2 + wstar(j) ** 2,
+                },
+            ),
+            "square-of-difference",
+        ),
         expectation(
-            "remainder", Le(0, E(B(t, j) * after**2)), "remainder-path", by=Linearity(over=(E,))
+            "remainder",
+            Le(
+                E(2 * B(t, j) * w(t + 1, j) * wstar(j)),
+                E(B(t, j) * (w(t + 1, j) ** 2 + wstar(j) ** 2)),
+            ),
+            "remainder-path",
+            by=Linearity(over=(E,)),
         ),
         inequality(
             "column",
