@@ -7,15 +7,18 @@ relaxation ``(2 + u)/(2u)``, u = s/T, is larger again, by up to 3/2.
 
 from __future__ import annotations
 
+import math
+import numbers
 from fractions import Fraction
 from typing import Any
 
-from sympy import And, Eq, Implies, Le, Lt, Ne, Rational, ceiling, floor
+from sympy import And, Eq, Implies, Le, Lt, Ne, Or, Rational, ceiling, floor
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.symbols import s, u
+from bounds.evaluate_exact import exact_fraction
 from bounds.operators import Variable
-from bounds.proof.step import at, identity, inequality
+from bounds.proof.step import at, inequality
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
@@ -38,7 +41,7 @@ def plain(step: Any) -> Any:
 
 
 _x = Variable("x_")
-_y = Variable("y_")
+_a = Variable("a_", integer=True)
 
 HERMITE = Theorem(
     id="dp2.hermite",
@@ -57,8 +60,20 @@ HERMITE = Theorem(
     ),
     steps=(
         inequality(
+            "double",
+            Or(Eq(floor(2 * _x), 2 * floor(_x)), Eq(floor(2 * _x), 2 * floor(_x) + 1)),
+            integers=True,
+        ),
+        inequality(
+            "half",
+            Or(Eq(floor(_x + HALF), floor(_x)), Eq(floor(_x + HALF), floor(_x) + 1)),
+            integers=True,
+        ),
+        inequality(
             "two-terms",
             Eq(floor(_x) + floor(_x + HALF), floor(2 * _x)),
+            "double",
+            "half",
             integers=True,
             note="linear in x once the three floors are integers: x lies in the lower or in the "
             "upper half of its unit interval",
@@ -109,19 +124,21 @@ HERMITE = Theorem(
 _relative = Assumption("relative", Eq(u, s / T), "u is the delay as a fraction of the run", CODE)
 _first = phase(T)
 
+_CLAIM = And(
+    Eq(_first, ceiling(1 / u) - 1),
+    Implies(Eq(floor(1 / u), 1 / u), Eq(ceiling(1 / u) - 1, floor(1 / u) - 1)),
+    Implies(Ne(floor(1 / u), 1 / u), Eq(ceiling(1 / u) - 1, floor(1 / u))),
+    Eq((2 + u) / (2 * u), 1 / u + HALF),
+    Le(floor(1 / u), 1 / u),
+    Lt(1 / u, floor(1 / u) + 1),
+    Lt(ceiling(1 / u) - 1, 1 / u),
+    Le(1 / u, ceiling(1 / u)),
+)
+
 EXPONENT = Theorem(
     id="dp2.exponent",
     title="The exponent of the last step, its floor and its relaxation",
-    statement=And(
-        Eq(_first, ceiling(1 / u) - 1),
-        Implies(Eq(floor(1 / u), 1 / u), Eq(ceiling(1 / u) - 1, floor(1 / u) - 1)),
-        Implies(Ne(floor(1 / u), 1 / u), Eq(ceiling(1 / u) - 1, floor(1 / u))),
-        Eq((2 + u) / (2 * u), 1 / u + HALF),
-        Le(floor(1 / u), 1 / u),
-        Lt(1 / u, floor(1 / u) + 1),
-        Lt(ceiling(1 / u) - 1, 1 / u),
-        Le(1 / u, ceiling(1 / u)),
-    ),
+    statement=_CLAIM,
     kind=Kind.TIGHT,
     source=Source(
         "li2023dp2",
@@ -131,12 +148,112 @@ EXPONENT = Theorem(
         "ceil(1/u) - 1 is ours.",
     ),
     assumptions=(_relative,),
-    steps=(),
+    steps=(
+        inequality("phase", And(_first * s <= T - 1, _first * s + s > T - 1)),
+        inequality("whole", Implies(_a > -1, _a >= 0), integers=True),
+        inequality(
+            "phase-ends",
+            And(_first * s + 1 <= T, _first * s + s >= T),
+            "phase",
+            at("whole", {_a: _first * s + s - T}),
+            note="whole numbers",
+        ),
+        inequality(
+            "bracket",
+            And(_first < 1 / u, 1 / u <= _first + 1),
+            "phase-ends",
+            "relative",
+            note="divided by s",
+        ),
+        inequality(
+            "last-phase",
+            Eq(_first, ceiling(1 / u) - 1),
+            "bracket",
+            integers=True,
+        ),
+        inequality("statement", _CLAIM, "last-phase", integers=True),
+    ),
+    explanation=(
+        "Step T of a run, counted from 1, lies in phase floor((T - 1)/s): this many times was the "
+        "step size multiplied by the decay. It equals ceil(1/u) - 1 with u = s/T, which is "
+        "floor(1/u) - 1 when s divides T and floor(1/u) otherwise. The relaxation (2 + u)/(2u) is "
+        "1/u + 1/2: above floor(1/u) by at least 1/2 and less than 3/2, above the exact count by "
+        "more than 1/2 and at most 3/2. As the decay is at most 1, a larger exponent gives a "
+        "larger, still valid, bound."
+    ),
     evaluations={
         "bound": ceiling(T / s) - 1,
         "recalled": floor(T / s),
         "relaxed": T / s + HALF,
+        "relative_bound": ceiling(1 / u) - 1,
+        "relative_recalled": floor(1 / u),
+        "relative_relaxed": (2 + u) / (2 * u),
     },
+    curve=Curve(
+        along="delay",
+        values=tuple(range(3, 61)),
+        fixed={"steps": 60},
+        names=("bound", "recalled", "relaxed"),
+    ),
+    caveats=(
+        "In floating point 1/(1/49) is below 49: the floors are taken of exact fractions, and a "
+        "float u stands for the fraction with denominator up to 10**6 that rounds to it.",
+    ),
 )
+
+
+def last_phase(steps: int, delay: int) -> int:
+    """Phase of the last step of a run, in whole numbers: ``ceil(T/s) - 1``.
+
+    Parameters
+    ----------
+    steps : int
+        Steps of the run, at least 1.
+    delay : int
+        Steps of a phase, at least 1.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        When one of them is no positive integer.
+    """
+    return (_count("steps", steps) - 1) // _count("delay", delay)
+
+
+def _count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name} = {value!r} is not allowed: an integer >= 1")
+    return int(value)
+
+
+def exponents_at(relative_delay: Any) -> tuple[int, int, Fraction]:
+    """The exact exponent, its recalled form and the relaxation at u = s/T.
+
+    Parameters
+    ----------
+    relative_delay : float, Fraction, sympy.Rational or pair of int
+        In (0, 1]; a float stands for the simple fraction that rounds to it (``1/49`` is one over
+        forty-nine).
+
+    Returns
+    -------
+    tuple of int, int and Fraction
+        ``ceil(1/u) - 1``, ``floor(1/u)`` and ``(2 + u)/(2u)``.
+
+    Raises
+    ------
+    ValueError
+        When u lies outside (0, 1].
+    """
+    exact = exact_fraction(relative_delay)
+    if not 0 < exact <= 1:
+        raise ValueError(f"relative_delay = {relative_delay!r} is not allowed: in (0, 1]")
+    inverse = 1 / exact
+    return math.ceil(inverse) - 1, math.floor(inverse), inverse + Fraction(1, 2)
+
 
 THEOREMS: tuple[Theorem, ...] = (HERMITE, EXPONENT)
