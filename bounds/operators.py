@@ -118,7 +118,7 @@ def is_random(expression: sympy.Basic) -> bool:
     return bool(random_atoms(expression))
 
 
-class E(sympy.Function):  # type: ignore[misc]
+class E(sympy.Function):
     """Expectation over the randomness of a run. ``E(c) = c`` for deterministic c."""
 
     nargs = 1
@@ -145,7 +145,7 @@ class E(sympy.Function):  # type: ignore[misc]
         return inner if exp is None else f"{inner}^{{{exp}}}"
 
 
-class _Fact(BooleanFunction):  # type: ignore[misc]
+class _Fact(BooleanFunction):
     """A statement on laws, which only a rule of expectation reads."""
 
     @classmethod

@@ -76,7 +76,8 @@ def _terms(expression: sympy.Basic) -> tuple[sympy.Basic, ...]:
 def _mean(argument: sympy.Basic) -> sympy.Basic:
     total: list[sympy.Basic] = []
     for term in _terms(argument):
-        fixed, random = [], []
+        fixed: list[sympy.Basic] = []
+        random: list[sympy.Basic] = []
         for factor in Mul.make_args(term):
             (random if is_random(factor) else fixed).append(factor)
         total.append(Mul(*fixed, _mean_of_product(random)))
@@ -105,13 +106,12 @@ def _mean_of_product(factors: list[sympy.Basic]) -> sympy.Basic:
 
 def fresh(expression: sympy.Basic) -> sympy.Basic:
     """The same sum or integral with bound names that occur nowhere else."""
-    function, limits = expression.function, []
+    function = expression.function
+    limits: list[tuple[Any, ...]] = []
     for limit in expression.limits:
         dummy = _fresh_symbol(limit[0])
         function = function.xreplace({limit[0]: dummy})
-        limits = [
-            (old[0], *[end.xreplace({limit[0]: dummy}) for end in old[1:]]) for old in limits
-        ]
+        limits = [(old[0], *[end.xreplace({limit[0]: dummy}) for end in old[1:]]) for old in limits]
         limits.append((dummy, *limit[1:]))
     return expression.func(function, *limits)
 
@@ -123,8 +123,10 @@ def _fresh_symbol(symbol: sympy.Symbol) -> sympy.Symbol:
     name = f"fresh_{next(_COUNTER)}"
     if isinstance(symbol, Index):
         return Index(name)
-    return Variable(name, **symbol.assumptions0) if isinstance(symbol, Variable) else (
-        sympy.Symbol(name, **symbol.assumptions0)
+    return (
+        Variable(name, **symbol.assumptions0)
+        if isinstance(symbol, Variable)
+        else (sympy.Symbol(name, **symbol.assumptions0))
     )
 
 
@@ -141,9 +143,7 @@ def refresh(expression: Any) -> Any:
 def _total(expression: sympy.Basic) -> sympy.Basic:
     kind = expression.func
     expression = fresh(expression)
-    limits = [
-        (limit[0], *[_canonical(end) for end in limit[1:]]) for limit in expression.limits
-    ]
+    limits = [(limit[0], *[_canonical(end) for end in limit[1:]]) for limit in expression.limits]
     function = _canonical(expression.function)
     if any(len(limit) != 3 for limit in limits):
         return kind(function, *limits)
@@ -173,9 +173,7 @@ def _from_one(
     return _canonical(function.xreplace(shift)), moved
 
 
-def _total_of_product(
-    kind: Any, term: sympy.Basic, limits: list[tuple[Any, ...]]
-) -> sympy.Basic:
+def _total_of_product(kind: Any, term: sympy.Basic, limits: list[tuple[Any, ...]]) -> sympy.Basic:
     factors = list(Mul.make_args(term))
     if kind is Sum:
         factors, limits = _flatten(factors, limits)
@@ -191,7 +189,7 @@ def _total_of_product(
             count = high - low + 1 if kind is Sum else high - low
             factors.append(_canonical(count))
     bound = {limit[0] for limit in kept}
-    inside = []
+    inside: list[sympy.Basic] = []
     for factor in factors:
         (inside if factor.free_symbols & bound else outside).append(factor)
     if not kept:
@@ -221,20 +219,14 @@ def _flatten(
     return flat, [*inner, *limits]
 
 
-def _standard(
-    kind: Any, function: sympy.Basic, limits: list[tuple[Any, ...]]
-) -> sympy.Basic:
+def _standard(kind: Any, function: sympy.Basic, limits: list[tuple[Any, ...]]) -> sympy.Basic:
     """Standard names and, where limits do not depend on one another, a standard order."""
     symbols = {limit[0] for limit in limits}
-    free = not any(
-        end.free_symbols & symbols for limit in limits for end in limit[1:]
-    )
+    free = not any(end.free_symbols & symbols for limit in limits for end in limit[1:])
     orders = itertools.permutations(limits) if free and len(limits) > 1 else [tuple(limits)]
     candidates = []
     for order in orders:
-        names = {
-            limit[0]: _bound(limit[0], place) for place, limit in enumerate(order, start=1)
-        }
+        names = {limit[0]: _bound(limit[0], place) for place, limit in enumerate(order, start=1)}
         made = kind(
             function.xreplace(names),
             *[(names[s], *[end.xreplace(names) for end in ends]) for s, *ends in order],

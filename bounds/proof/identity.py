@@ -34,9 +34,7 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     if refused:
         return Outcome(False, refused)
     base = least(n)
-    start = _equal(
-        peeled(conclusion.subs(n, base)), [each.subs(n, base) for each in premises], how
-    )
+    start = _equal(peeled(conclusion.subs(n, base)), [each.subs(n, base) for each in premises], how)
     if not start.ok:
         return Outcome(False, f"induction, {n} = {base}: {start.message}")
     left, right = conclusion.args
@@ -137,8 +135,10 @@ def _nonzero_at(expression: Any) -> dict[Any, Any]:
             )
         except (TypeError, ValueError, ZeroDivisionError, OverflowError):
             continue
-        if value.is_number and not value.has(sympy.nan, sympy.zoo, sympy.oo) and (
-            abs(complex(value)) > 1e-12 * scale
+        if (
+            value.is_number
+            and not value.has(sympy.nan, sympy.zoo, sympy.oo)
+            and (abs(complex(value)) > 1e-12 * scale)
         ):
             return point or {sympy.Symbol("value"): value}
     return {}

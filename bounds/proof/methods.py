@@ -68,3 +68,17 @@ class CauchySchwarz:
     first: Any
     second: Any
     over: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True)
+class Integrate:
+    """An integral as an element of `over`: ``weight * (...)`` from `low` to `high` in `variable`.
+
+    The weight must be nonnegative for SymPy. With `low <= high` not known, the conclusion has it
+    as its antecedent.
+    """
+
+    variable: Any
+    low: Any
+    high: Any
+    weight: Any = sympy.S.One

@@ -1,0 +1,323 @@
+"""Rule ``expectation``: the five trusted rules on expectations, sums and integrals.
+
+What they trust: that the expectations which occur exist (moments are finite), so that E is a
+linear and monotone functional; and the five rules themselves. Everything else is matched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import sympy
+from sympy import Integral, Sum
+from sympy.core.relational import Relational
+
+from bounds.operators import Conditional, E, Independent, Index, Variable, random_atoms
+from bounds.proof.canonical import canonical, refresh, same
+from bounds.proof.convexity import curvature
+from bounds.proof.identity import vanishes
+from bounds.proof.methods import (
+    CauchySchwarz,
+    Integrate,
+    Jensen,
+    Linearity,
+    Tower,
+    ZeroMean,
+)
+from bounds.proof.rational import prove
+from bounds.proof.step import Step
+from bounds.proof.tools import Outcome
+
+
+def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
+    """Check one step of rule ``expectation``."""
+    rules: dict[type, Callable[[Step, Sequence[Any]], Outcome]] = {
+        Linearity: _linearity,
+        Tower: _tower,
+        ZeroMean: _zero_mean,
+        Jensen: _jensen,
+        CauchySchwarz: _cauchy_schwarz,
+    }
+    rule = rules.get(type(step.by))
+    if rule is None:
+        return Outcome(False, f"{step.by!r} is none of the five rules of expectation")
+    return rule(step, premises)
+
+
+# --- 1. linearity
+
+
+def _linearity(step: Step, premises: Sequence[Any]) -> Outcome:
+    if step.by.over:
+        return _monotone(step, premises)
+    goal = step.conclusion
+    equations = [each for each in premises if isinstance(each, sympy.Eq)]
+    if isinstance(goal, sympy.Eq):
+        difference = goal.lhs - goal.rhs
+        for each in equations:
+            difference = difference.xreplace({each.lhs: each.rhs})
+        return vanishes(difference)
+    for each in premises:
+        if isinstance(each, Relational) and _same_order(each, goal):
+            return Outcome(True)
+    return Outcome(False, "no premise compares these two sides")
+
+
+def _ordered(relation: Any) -> tuple[Any, Any] | None:
+    """The smaller and the larger side."""
+    if isinstance(relation, sympy.Le | sympy.Lt | sympy.Eq):
+        return relation.args[0], relation.args[1]
+    if isinstance(relation, sympy.Ge | sympy.Gt):
+        return relation.args[1], relation.args[0]
+    return None
+
+
+def _same_order(premise: Any, goal: Any) -> bool:
+    given, wanted = _ordered(premise), _ordered(goal)
+    if given is None or wanted is None or isinstance(goal, sympy.Lt | sympy.Gt | sympy.Eq):
+        return False
+    return bool(vanishes((given[1] - given[0]) - (wanted[1] - wanted[0])).ok)
+
+
+def _monotone(step: Step, premises: Sequence[Any]) -> Outcome:
+    if not premises:
+        return Outcome(False, "monotonicity needs a premise left <= right")
+    premise, *others = premises
+    guard, relation = _split(premise)
+    sides = _ordered(relation)
+    if sides is None:
+        return Outcome(False, "the first premise is no inequality or equation")
+    antecedent, goal = _split(step.conclusion)
+    given = [*others, *([] if antecedent is None else [antecedent])]
+    bounds: list[Any] = []
+    for operator in step.by.over:
+        refused = _operator_refused(operator, given)
+        if refused:
+            return Outcome(False, refused)
+        bounds.extend(_limits(operator))
+    if guard is not None:
+        if random_atoms(guard):
+            return Outcome(False, f"the guard {guard} is random")
+        follows = prove([*given, *bounds], guard, integers=True)
+        if not follows.ok:
+            follows = prove([*given, *bounds], guard)
+        if not follows.ok:
+            return Outcome(False, f"the limits do not imply {guard}: {follows.message}")
+    small, large = (_applied(step.by.over, side) for side in sides)
+    if isinstance(goal, sympy.Eq):
+        if not isinstance(relation, sympy.Eq):
+            return Outcome(False, "an inequality gives no equation")
+        left_right = goal.lhs - goal.rhs
+        if any(vanishes(left_right - sign * (small - large)).ok for sign in (1, -1)):
+            return Outcome(True)
+        return Outcome(False, f"what follows is {canonical(small)} = {canonical(large)}")
+    if isinstance(goal, sympy.Lt | sympy.Gt):
+        return Outcome(False, "only <= follows: a sum may be empty")
+    found = _same_order(sympy.Le(small, large, evaluate=False), goal)
+    if not found and isinstance(relation, sympy.Eq):
+        found = _same_order(sympy.Le(large, small, evaluate=False), goal)
+    if found:
+        return Outcome(True)
+    return Outcome(False, f"what follows is {canonical(small)} <= {canonical(large)}")
+
+
+def _split(sentence: Any) -> tuple[Any, Any]:
+    if isinstance(sentence, sympy.Implies):
+        return sentence.args[0], sentence.args[1]
+    return None, sentence
+
+
+def _applied(over: Sequence[Any], inside: Any) -> Any:
+    for operator in reversed(tuple(over)):
+        if operator is E:
+            inside = E(inside)
+        elif isinstance(operator, Integrate):
+            limits = (operator.variable, operator.low, operator.high)
+            inside = Integral(operator.weight * inside, limits)
+        else:
+            inside = Sum(inside, tuple(operator))
+    return inside
+
+
+def _limits(operator: Any) -> list[Any]:
+    if operator is E:
+        return []
+    if isinstance(operator, Integrate):
+        x, low, high = operator.variable, operator.low, operator.high
+    else:
+        x, low, high = operator
+    return [
+        each
+        for each in (sympy.Ge(x, low), sympy.Le(x, high))
+        if isinstance(each, Relational) and not each.has(sympy.oo, -sympy.oo)
+    ]
+
+
+def _operator_refused(operator: Any, given: Sequence[Any]) -> str:
+    if operator is E:
+        return ""
+    if isinstance(operator, Integrate):
+        x, low, high, weight = operator.variable, operator.low, operator.high, operator.weight
+        if not isinstance(x, Variable):
+            return f"{x} is no Variable: the premise is not general in it"
+        if not sympy.sympify(weight).is_nonnegative:
+            return f"the weight {weight} is not known to be >= 0"
+        if x.is_nonnegative and not sympy.sympify(low).is_nonnegative:
+            return f"the premise holds for {x} >= 0 only, the integral starts at {low}"
+        infinite = {sympy.oo, -sympy.oo} & {low, high}
+        if not infinite and not prove(given, sympy.Le(low, high, evaluate=False)).ok:
+            return f"{low} <= {high} is not known"
+        return "" if not infinite or (low != sympy.oo and high != -sympy.oo) else "empty integral"
+    x, low, _ = operator
+    if not isinstance(x, Index):
+        return f"{x} is no Index: the premise is not general in it"
+    if not sympy.sympify(low).is_positive:
+        return f"a sum over the index {x} starts at 1 or later, not at {low}"
+    return ""
+
+
+# --- 2., 3. conditional means and independence
+
+
+def _tower(step: Step, premises: Sequence[Any]) -> Outcome:
+    laws = [each for each in premises if isinstance(each, Conditional)]
+    if not laws:
+        return Outcome(False, "no premise Conditional(X, M, past)")
+    replacements = [(law.args[0], law.args[1], law.args[2:]) for law in laws]
+    return _after_replacement(step, premises, replacements)
+
+
+def _zero_mean(step: Step, premises: Sequence[Any]) -> Outcome:
+    independent = [each for each in premises if isinstance(each, Independent)]
+    means = [
+        (each.lhs.args[0], each.rhs)
+        for each in premises
+        if isinstance(each, sympy.Eq) and isinstance(each.lhs, E) and not random_atoms(each.rhs)
+    ]
+    replacements = [
+        (value, mean, law.args[1:])
+        for law in independent
+        for value, mean in means
+        if random_atoms(value) == {law.args[0]}
+    ]
+    if not replacements:
+        return Outcome(False, "no premises Eq(E(X), m) and Independent(Z, ...) with X made of Z")
+    return _after_replacement(step, premises, replacements)
+
+
+def _after_replacement(
+    step: Step, premises: Sequence[Any], replacements: Sequence[tuple[Any, Any, Sequence[Any]]]
+) -> Outcome:
+    goal = step.conclusion
+    if not isinstance(goal, sympy.Eq):
+        return Outcome(False, "this rule concludes an equation")
+    difference = canonical(goal.lhs - goal.rhs)
+    for each in premises:
+        if isinstance(each, sympy.Eq):
+            difference = difference.xreplace({each.lhs: each.rhs})
+    for value, mean, past in replacements:
+        difference = canonical(_conditioned(difference, value, mean, past))
+    return vanishes(difference)
+
+
+def _conditioned(expression: Any, value: Any, mean: Any, past: Sequence[Any]) -> Any:
+    """``E(f value)`` as ``E(f mean)`` wherever f is a function of the past."""
+    own = value.free_symbols
+
+    def visit(e: Any) -> Any:
+        if isinstance(e, E):
+            factors = list(sympy.Mul.make_args(e.args[0]))
+            for factor in sympy.Mul.make_args(value):
+                if factor not in factors:
+                    return e
+                factors.remove(factor)
+            rest = sympy.Mul(*factors)
+            if all(_covered(atom, past, own) for atom in random_atoms(rest)):
+                return E(rest * mean)
+            return e
+        return e if not e.args else e.func(*[visit(each) for each in e.args])
+
+    return visit(expression)
+
+
+def _covered(atom: Any, past: Sequence[Any], own: set[Any]) -> bool:
+    return any(_matches(pattern, atom, own) for pattern in past)
+
+
+def _matches(pattern: Any, atom: Any, own: set[Any]) -> bool:
+    """Whether an atom is an instance of a pattern; indices that X does not have are general."""
+    if pattern == atom:
+        return True
+    if pattern.func != atom.func or len(pattern.args) != len(atom.args) or not pattern.args:
+        return False
+    values: dict[Any, Any] = {}
+    for wanted, given in zip(pattern.args, atom.args, strict=True):
+        if isinstance(wanted, Index) and wanted not in own:
+            if values.setdefault(wanted, given) != given:
+                return False
+            if not (given.is_integer and given.is_positive):
+                return False
+        elif wanted != given:
+            return False
+    return True
+
+
+# --- 4. Jensen
+
+
+def _jensen(step: Step, premises: Sequence[Any]) -> Outcome:
+    how: Jensen = step.by
+    (x,) = how.function.variables
+    if x.is_nonnegative and not how.argument.is_nonnegative:
+        return Outcome(False, f"{how.argument} is not known to be >= 0, as {x} is")
+    shape = curvature(how.function.expr, x, premises)
+    if shape is None:
+        return Outcome(False, f"{how.function.expr} is not seen to be convex or concave in {x}")
+    laws = [each for each in premises if isinstance(each, Conditional)]
+    if how.over is None and laws:
+        inner = next((law.args[1] for law in laws if law.args[0] == how.argument), None)
+        if inner is None:
+            return Outcome(False, f"no premise Conditional({how.argument}, M, past)")
+        outside, inside = E(how.function(inner)), E(how.function(how.argument))
+    elif how.over in (None, E):
+        outside, inside = how.function(E(how.argument)), E(how.function(how.argument))
+    else:
+        weights, limits = how.over
+        unit = sympy.Eq(Sum(weights, limits), 1)
+        if not weights.is_nonnegative:
+            return Outcome(False, f"the weight {weights} is not known to be >= 0")
+        if not any(same(each, unit) for each in premises if isinstance(each, sympy.Eq)):
+            return Outcome(False, f"no premise says that {weights} add up to 1")
+        outside = how.function(Sum(weights * how.argument, limits))
+        inside = Sum(weights * how.function(how.argument), limits)
+    small, large = (outside, inside) if shape == "convex" else (inside, outside)
+    goal = step.conclusion
+    if _ordered(goal) is not None and _same_order(sympy.Le(small, large, evaluate=False), goal):
+        return Outcome(True)
+    return Outcome(False, f"what follows is {canonical(small)} <= {canonical(large)}")
+
+
+# --- 5. Cauchy-Schwarz
+
+
+def _cauchy_schwarz(step: Step, premises: Sequence[Any]) -> Outcome:
+    how: CauchySchwarz = step.by
+    over = how.over or (E,)
+    for operator in over:
+        refused = _operator_refused(operator, premises)
+        if refused:
+            return Outcome(False, refused)
+    product = _applied(over, refresh(how.first * how.second))
+    squares = [_applied(over, each**2) for each in (how.first, how.second)]
+    forms = [
+        (product**2, squares[0] * squares[1]),
+        (product, sympy.sqrt(squares[0]) * sympy.sqrt(squares[1])),
+        (product, sympy.sqrt(squares[0] * squares[1])),
+        (sympy.Abs(product), sympy.sqrt(squares[0]) * sympy.sqrt(squares[1])),
+    ]
+    for small, large in forms:
+        if _same_order(sympy.Le(small, large, evaluate=False), step.conclusion):
+            return Outcome(True)
+    small, large = forms[0]
+    return Outcome(False, f"what follows is {canonical(small)} <= {canonical(large)}")
