@@ -67,3 +67,21 @@ G_sub = process("G_sub", "G", "solver_subgradient", "subgradient of F_lambda at 
 gap_u = process("gap_u", r"\Delta", "solver_gap", "F_lambda(u_t) - min", nonnegative=True)
 gap_avg = process("gap_avg", r"\bar\Delta", "average_gap", "F_lambda(mean) - min, T steps")
 u_opt = sequence("u_opt", "u^*", "solver_minimiser", "minimiser of F_lambda on the ball")
+
+# --- the estimator and the facts on smoothing, drift and Rényi divergence
+p = parameter("p", "p", "moment", "real", "order of a moment")
+p_norm = parameter("p_norm", "p", "norm_order", ">= 1", "order p of a norm ||.||_p")
+q_half = parameter("q_half", "q", "half_order", "integer >= 1", "half of an even order p = 2q")
+a_len = parameter(
+    "a_len", r"\|a\|", "shift", ">= 0", "||x - xbar||/rho: how far x is from the ball's centre"
+)
+b_len = parameter("b_len", r"\|b\|", "second_shift", ">= 0", "||x' - xbar||/rho of a second point")
+ab = parameter("ab", r"\langle a, b\rangle", "inner_product", "real", "<a, b> of two shifts")
+j_ord = parameter("j_ord", "j", "first_order", "real", "power of the first weight")
+k_ord = parameter("k_ord", "k", "second_order", "real", "power of the second weight")
+t_rel = parameter("t_rel", "t", "relative_radius", ">= 0", "r/rho: radius of the ball over rho")
+H_sep = parameter("H_sep", r"\|a - b\|", "separation", "> 0", "||x - x'||/rho of two points")
+w_cut = parameter("w_cut", "s", "weight_threshold", "> 0", "a value of the weight")
+offset = parameter("offset", "m", "offset", "real", "<a, x> - b of the loss |<a, x> - b|")
+dist_xy = parameter("dist_xy", r"\|x - y\|", "distance", "> 0", "distance of two points")
+order = parameter("order", r"\alpha", "order", "> 1", "order of a Rényi divergence")
