@@ -57,3 +57,4 @@ m = sequence("m", "m", "mean_gradient", "mean averaged gradient in coordinate j"
 lower = sequence("lower", r"\ell", "lower_end", "lower end of the box in coordinate j")
 mode = sequence("mode", r"\theta", "mode", "1 in adaptive steps, 0 in the others", nonnegative=True)
 Dup = sequence("Dup", r"\bar D", "preconditioner_mean_bound", "upper bound on E D_j", positive=True)
+S = process("S", "S", "noise_sum", "sum of the noise of a phase before its step t")
