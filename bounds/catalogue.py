@@ -7,12 +7,11 @@ is no list to keep.
 from __future__ import annotations
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import Any
 
 from bounds.theorem import Theorem
 
@@ -49,33 +48,28 @@ ORDER = (
 
 def theorems() -> Mapping[str, Theorem]:
     """All theorems by id, in reading order; read-only."""
-    return _read()[0]
-
-
-def module_of(id: str) -> str:
-    """The module that defines a theorem: ``"bounds.dp2.master"``. ValueError when unknown."""
-    theorem(id)
-    return _read()[1][id]
-
-
-def file_of(id: str) -> str:
-    """The file of that module, from the root of the sources: ``"bounds/dp2/master.py"``."""
-    return module_of(id).replace(".", "/") + ".py"
+    return _read()
 
 
 def theorem(id: str) -> Theorem:
-    """One theorem.
+    """One theorem; only the modules up to its own are imported.
 
     Raises
     ------
     ValueError
         When there is none of that id; the message names those whose ids are near.
     """
-    known = theorems()
-    if id in known:
-        return known[id]
-    near = ", ".join(near_ids(id)) or "none; bounds.theorems() has all"
-    raise ValueError(f"theorem {id!r} is not in the catalogue; near it: {near}")
+    return _find(id)[1]
+
+
+def module_of(id: str) -> str:
+    """The module that defines a theorem: ``"bounds.dp2.master"``. ValueError when unknown."""
+    return _find(id)[0]
+
+
+def file_of(id: str) -> str:
+    """The file of that module, from the root of the sources: ``"bounds/dp2/master.py"``."""
+    return module_of(id).replace(".", "/") + ".py"
 
 
 def near_ids(id: str, most: int = 5) -> list[str]:
@@ -122,23 +116,39 @@ def _modules(package: str) -> list[str]:
     return [f"{package}.{name}" for name in [*named, *(n for n in names if n not in named)]]
 
 
-@cache
-def _read() -> tuple[Mapping[str, Theorem], Mapping[str, str]]:
-    found: dict[str, Theorem] = {}
-    homes: dict[str, str] = {}
+def _walk(package: str) -> Iterator[tuple[str, Theorem]]:
+    """Module and theorem, one after the other; a module is imported when its turn comes."""
+    for module in _modules(package):
+        listed: tuple[Theorem, ...] = getattr(import_module(module), "THEOREMS", ())
+        for each in listed:
+            yield module, each
+
+
+def _find(id: str) -> tuple[str, Theorem]:
     for package in PACKAGES:
-        for module in _modules(package):
-            listed: Any = getattr(import_module(module), "THEOREMS", ())
-            for each in listed:
-                _check(each, module, package, homes)
-                found[each.id] = each
-                homes[each.id] = module
-    return MappingProxyType(found), MappingProxyType(homes)
+        if id.startswith(_prefix(package)):
+            for module, each in _walk(package):
+                if each.id == id:
+                    return module, each
+    near = ", ".join(near_ids(id)) or "none"
+    raise ValueError(f"theorem {id!r} is not in the catalogue; ids near it: {near}")
 
 
-def _check(each: Theorem, module: str, package: str, homes: Mapping[str, str]) -> None:
-    prefix = package.rpartition(".")[2] + "."
-    if not each.id.startswith(prefix):
-        raise ValueError(f"id = {each.id!r} in {module} is not allowed: it begins with {prefix!r}")
-    if each.id in homes:
-        raise ValueError(f"id = {each.id!r} in {module} is taken: {homes[each.id]} has it")
+@cache
+def _read() -> Mapping[str, Theorem]:
+    found: dict[str, Theorem] = {}
+    for package in PACKAGES:
+        for module, each in _walk(package):
+            if not each.id.startswith(_prefix(package)):
+                raise ValueError(
+                    f"id = {each.id!r} in {module} is not allowed: it begins with "
+                    f"{_prefix(package)!r}"
+                )
+            if each.id in found:
+                raise ValueError(f"id = {each.id!r} in {module} is the id of another theorem")
+            found[each.id] = each
+    return MappingProxyType(found)
+
+
+def _prefix(package: str) -> str:
+    return package.rpartition(".")[2] + "."

@@ -39,6 +39,10 @@ COMMANDS: dict[str, Command] = {
         "dp2theory.cli.audit_accountant:audit_accountant",
         "What any privacy accountant gets wrong, with the smallest examples.",
     ),
+    "theorems": Command(
+        "dp2theory.cli.theorems:theorems",
+        "The theorems behind the bounds: statements, assumptions and proofs, checked anew.",
+    ),
 }
 
 

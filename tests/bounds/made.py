@@ -1,0 +1,72 @@
+"""A small theorem with all parts, and the outcome of its proof, made by hand."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from sympy import Abs, And, Eq, Implies
+
+from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.symbols import C, g, nu1
+from bounds.operators import E
+from bounds.proof.methods import Linearity
+from bounds.proof.step import assumed, at, cite, expectation, inequality
+from bounds.symbols import j, t
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+MADE = Theorem(
+    id="dp2.made",
+    title="The second moment of a clipped gradient",
+    statement=E(g(t, j) ** 2) <= C**2,
+    kind=Kind.UPPER,
+    source=Source("li2023dp2", "Lemma 9", Status.RECALLED, "as FKT20 has it"),
+    assumptions=(
+        Assumption("clipped", Abs(g(t, j)) <= C, "gradients are clipped", CODE),
+        Assumption("noise", nu1 <= C, "the noise is small", CALLER),
+    ),
+    steps=(
+        inequality("square", g(t, j) ** 2 <= C**2, "clipped", note="a square grows with |g|"),
+        assumed("known", Eq(nu1, nu1), cite("dp2.other", {C: nu1}), note="see BLM13"),
+        inequality("instance", g(t + 1, j) ** 2 <= C**2, at("square", {t: t + 1}), note=""),
+        expectation(
+            "mean", E(g(t, j) ** 2) <= C**2, "square", by=Linearity(over=(E,)), note="monotone"
+        ),
+    ),
+    explanation="The mean square of a gradient is at most the square of its bound.",
+    evaluations={"bound": C**2, "with_noise": C**2 + nu1**2},
+    curve=Curve("gradient_bound", (0.5, 1.0, 2.0), {"noise_std": 0.5}, ("bound", "with_noise")),
+    slack={"C**2": "attained by g = C only"},
+    caveats=("It says nothing of | clipping |.",),
+)
+
+GUARDED = Implies(And(C <= 1, nu1 <= 1), C * nu1 <= 1)
+
+
+@dataclass
+class MadeReport:
+    """Stands for `bounds.proof.replay.Report`."""
+
+    ok: bool = True
+    failed: tuple[str, ...] = ()
+    problems: list[str] = field(default_factory=list)
+    theorem: Theorem = MADE
+
+    def to_json(self) -> dict[str, Any]:
+        """As the real one."""
+        return {
+            "theorem": self.theorem.id,
+            "ok": self.ok,
+            "seconds": 0.5,
+            "steps": [
+                {
+                    "id": step.id,
+                    "rule": str(step.rule),
+                    "ok": step.id not in self.failed,
+                    "seconds": 0.125,
+                    "message": "C = 2, g = 3" if step.id in self.failed else step.note,
+                }
+                for step in self.theorem.steps
+            ],
+            "unused_assumptions": ["noise"],
+            "unused_steps": ["known", "instance"],
+            "problems": self.problems,
+        }
