@@ -58,3 +58,6 @@ lower = sequence("lower", r"\ell", "lower_end", "lower end of the box in coordin
 mode = sequence("mode", r"\theta", "mode", "1 in adaptive steps, 0 in the others", nonnegative=True)
 Dup = sequence("Dup", r"\bar D", "preconditioner_mean_bound", "upper bound on E D_j", positive=True)
 S = process("S", "S", "noise_sum", "sum of the noise of a phase before its step t")
+best_gap = parameter("best_gap", r"\Delta_{\min}", "best_gap", ">= 0", "smallest E F(w_t) - F*")
+average = process("average", r"\bar w", "average_iterate", "weighted average of the iterates")
+slope = process("slope", r"\bar G", "average_slope", "a subgradient of F at the average iterate")
