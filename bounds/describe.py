@@ -32,15 +32,13 @@ def describe(theorem: Theorem, report: Report | None = None) -> dict[str, Any]:
     -------
     dict
         What `Theorem.to_json` gives, and ``file``, ``general_in``, ``symbols``, ``steps``,
-        ``assumed`` (ids of the steps that nothing checks), ``evaluations`` with LaTeX and
-        parameters, ``references`` and ``proof``.
+        ``evaluations`` with LaTeX and parameters, ``references`` and ``proof``.
     """
     plain = theorem.to_json()
     plain["file"] = file_of(theorem.id)
     plain["general_in"] = general_in(theorem.statement)
     plain["symbols"] = symbols_of(theorem)
     plain["steps"] = [describe_step(step) for step in theorem.steps]
-    plain["assumed"] = [step.id for step in theorem.steps if step.rule is Rule.ASSUMED]
     plain["evaluations"] = [
         {
             "name": name,
@@ -56,8 +54,24 @@ def describe(theorem: Theorem, report: Report | None = None) -> dict[str, Any]:
 
 
 def proof_json(report: Report) -> dict[str, Any]:
-    """A replay: ``ok``, ``seconds``, ``steps`` and what it remarks on."""
-    return report.to_json()
+    """The outcome of a replay; what its steps say is in ``steps`` of the description."""
+    plain = report.to_json()
+    plain["steps"] = [
+        {name: step[name] for name in ("id", "rule", "ok", "seconds", "message")}
+        for step in plain["steps"]
+    ]
+    return plain
+
+
+def outcome(report: Report) -> dict[str, Any]:
+    """A replay in brief: the number of its steps, and the ids of those assumed or failed."""
+    return {
+        "ok": report.ok,
+        "steps": len(report.steps),
+        "assumed": list(report.assumed),
+        "failed": [step.id for step in report.steps if not step.ok],
+        "seconds": round(report.seconds, 4),
+    }
 
 
 def describe_step(step: Step) -> dict[str, Any]:

@@ -49,14 +49,16 @@ def _outcome(proof: Mapping[str, Any]) -> str:
 
 def verdict(result: Mapping[str, Any]) -> str:
     """The outcome of a proof in one line."""
-    proof, assumed = result["proof"], result["assumed"]
+    proof = result["proof"]
     if not proof["ok"]:
         failed = [step["id"] for step in proof["steps"] if not step["ok"]]
         return f"{result['id']}: the proof FAILS" + (f" at {', '.join(failed)}" if failed else "")
-    count = len(proof["steps"])
-    if assumed:
-        return f"{result['id']}: holds; {len(assumed)} of {count} steps assumed"
-    return f"{result['id']}: proved; every one of {count} steps checked"
+    count = f"{len(proof['steps'])} steps"
+    if proof["cited"]:
+        count += f" and the proofs of {', '.join(proof['cited'])}"
+    if proof["assumed"]:
+        return f"{result['id']}: holds; of {count} these are assumed: {', '.join(proof['assumed'])}"
+    return f"{result['id']}: proved; nothing assumed in {count}"
 
 
 def theorem_text(result: Mapping[str, Any]) -> str:

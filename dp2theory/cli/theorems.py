@@ -71,18 +71,6 @@ def _refuse(given: dict[str, Any], why: str) -> None:
             raise ValueError(f"{name}: {why}")
 
 
-def _needs() -> None:
-    """Refuse to replay without the decision procedures."""
-    for module, package in (("z3", "z3-solver"), ("flint", "python-flint")):
-        try:
-            __import__(module)
-        except ImportError:
-            raise ValueError(
-                f"{package} is not installed: proofs are checked with it "
-                "(pip install 'dp2theory[prove]')"
-            ) from None
-
-
 def _show(found: "Theorem", *, plot: Path | None, json: bool, quiet: bool) -> None:
     check_outputs({"plot": plot})
     if plot is not None:
@@ -90,7 +78,6 @@ def _show(found: "Theorem", *, plot: Path | None, json: bool, quiet: bool) -> No
             raise ValueError(f"--plot {plot}: must end in .png or .svg")
         if found.curve is None:
             raise ValueError(f"--plot {plot}: {found.id} has no picture, it bounds no quantity")
-    _needs()
     with waiting(f"replaying {found.id}", quiet=quiet):
         from bounds.describe import describe
 
@@ -117,19 +104,13 @@ def _show(found: "Theorem", *, plot: Path | None, json: bool, quiet: bool) -> No
 
 
 def _list(*, replay: bool, json: bool, quiet: bool) -> None:
-    if replay:
-        _needs()
     from bounds import catalogue
 
     rows: list[dict[str, Any]] = [dict(row) for row in catalogue.paper_map()]
-    failed = []
     if replay:
-        with progress("replaying", len(rows), quiet=quiet) as advance:
-            for row in rows:
-                advance(0, note=row["id"])
-                row["proof"] = _outcome(catalogue.theorem(row["id"]))
-                advance()
-        failed = [row["id"] for row in rows if not row["proof"]["ok"]]
+        for row, outcome in zip(rows, _replay_all(quiet=quiet), strict=True):
+            row["proof"] = outcome
+    failed = [row["id"] for row in rows if replay and not row["proof"]["ok"]]
     result = {"count": len(rows), "theorems": rows}
 
     def human() -> None:
@@ -144,14 +125,15 @@ def _list(*, replay: bool, json: bool, quiet: bool) -> None:
         fail(f"{len(failed)} of {len(rows)} proofs fail: {', '.join(failed)}", ExitCode.VIOLATION)
 
 
-def _outcome(found: "Theorem") -> dict[str, Any]:
-    from bounds.describe import proof_json
+def _replay_all(*, quiet: bool) -> list[dict[str, Any]]:
+    from bounds import theorems
+    from bounds.describe import outcome
+    from bounds.proof.replay import replay_all
+    from bounds.proof.tools import load
 
-    proof = proof_json(found.replay())
-    return {
-        "ok": proof["ok"],
-        "steps": len(proof["steps"]),
-        "assumed": [step["id"] for step in proof["steps"] if step["rule"] == "assumed"],
-        "failed": [step["id"] for step in proof["steps"] if not step["ok"]],
-        "seconds": sum(step["seconds"] for step in proof["steps"]),
-    }
+    for tool in ("z3", "flint"):  # before a minute is spent
+        load(tool)
+    found = theorems()
+    with progress("replaying", len(found), quiet=quiet) as advance:
+        reports = replay_all(found, on_theorem=lambda report: advance(note=report.theorem))
+    return [outcome(reports[id]) for id in found]

@@ -1,14 +1,12 @@
 """A small theorem with all parts, and the outcome of its proof, made by hand."""
 
-from dataclasses import dataclass, field
-from typing import Any
-
 from sympy import Abs, And, Eq, Implies
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.symbols import C, g, nu1
 from bounds.operators import E
 from bounds.proof.methods import Linearity
+from bounds.proof.replay import Report, StepResult
 from bounds.proof.step import assumed, at, cite, expectation, inequality
 from bounds.symbols import j, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -41,32 +39,31 @@ MADE = Theorem(
 GUARDED = Implies(And(C <= 1, nu1 <= 1), C * nu1 <= 1)
 
 
-@dataclass
-class MadeReport:
-    """Stands for `bounds.proof.replay.Report`."""
-
-    ok: bool = True
-    failed: tuple[str, ...] = ()
-    problems: list[str] = field(default_factory=list)
-    theorem: Theorem = MADE
-
-    def to_json(self) -> dict[str, Any]:
-        """As the real one."""
-        return {
-            "theorem": self.theorem.id,
-            "ok": self.ok,
-            "seconds": 0.5,
-            "steps": [
-                {
-                    "id": step.id,
-                    "rule": str(step.rule),
-                    "ok": step.id not in self.failed,
-                    "seconds": 0.125,
-                    "message": "C = 2, g = 3" if step.id in self.failed else step.note,
-                }
-                for step in self.theorem.steps
-            ],
-            "unused_assumptions": ["noise"],
-            "unused_steps": ["known", "instance"],
-            "problems": self.problems,
-        }
+def made_report(
+    *, ok: bool = True, failed: tuple[str, ...] = (), problems: tuple[str, ...] = ()
+) -> Report:
+    """The report of a replay of `MADE`."""
+    steps = tuple(
+        StepResult(
+            id=step.id,
+            rule=step.rule,
+            ok=step.id not in failed,
+            seconds=0.125,
+            message="C = 2, g = 3" if step.id in failed else step.note,
+            premises=(),
+            conclusion=step.conclusion,
+            note=step.note,
+        )
+        for step in MADE.steps
+    )
+    return Report(
+        theorem=MADE.id,
+        ok=ok,
+        steps=steps,
+        problems=problems,
+        unused_assumptions=("noise",),
+        unused_steps=("known", "instance"),
+        assumed=("known", "dp2.other: tail"),
+        cited=("dp2.other",),
+        seconds=0.5,
+    )

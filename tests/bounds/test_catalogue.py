@@ -10,7 +10,7 @@ import pytest
 import bounds
 from bounds import bibliography, catalogue
 from bounds.describe import describe, symbols_of
-from tests.bounds.made import MADE, MadeReport
+from tests.bounds.made import MADE, made_report
 
 ROOT = Path(bounds.__file__).parents[1]
 
@@ -129,9 +129,9 @@ def test_an_unknown_id_names_those_near_it(package, word, near):
 
 def test_a_description_has_all_parts(monkeypatch):
     monkeypatch.setattr("bounds.describe.file_of", lambda _id: "bounds/dp2/made.py")
-    told = describe(MADE, MadeReport())
+    told = describe(MADE, made_report())
     assert told["general_in"] == ["j", "t"]
-    assert told["assumed"] == ["known"]
+    assert told["proof"]["assumed"] == ["known", "dp2.other: tail"]
     premises = {step["id"]: step["premises"] for step in told["steps"]}
     assert premises["square"] == ["clipped"]
     assert premises["instance"] == ["square at t → t + 1"]

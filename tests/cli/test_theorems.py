@@ -6,27 +6,35 @@ from types import MappingProxyType
 import pytest
 
 from bounds import catalogue
-from tests.bounds.made import MADE, MadeReport
+from bounds.proof import replay, tools
+from tests.bounds.made import MADE, made_report
 
 COMMAND = "theorems"
 
 
 @pytest.fixture
 def made(monkeypatch):
-    """A catalogue of one theorem; the report of its replay can be changed."""
-    report = MadeReport()
+    """A catalogue of one theorem; `made(...)` changes the outcome of its replay."""
+    outcome = {}
     monkeypatch.setattr(catalogue, "_read", lambda: MappingProxyType({MADE.id: MADE}))
     monkeypatch.setattr(
         catalogue, "_walk", lambda package: [(f"{package}.made", MADE)] * ("dp2" in package)
     )
-    monkeypatch.setattr(type(MADE), "replay", lambda _self: report)
+
+    def stand(theorem, **_options):
+        assert theorem is MADE
+        tools.load("z3")
+        tools.load("flint")
+        return made_report(**outcome)
+
+    monkeypatch.setattr(replay, "replay", stand)
     monkeypatch.setattr(type(MADE), "evaluate", lambda _self, _name, **values: sum(values.values()))
-    return report
+    return outcome.update
 
 
 @pytest.mark.usefixtures("made")
 def test_list_shows_every_theorem_and_replays_nothing(cli, monkeypatch):
-    monkeypatch.setattr(type(MADE), "replay", lambda _self: pytest.fail("replayed"))
+    monkeypatch.setattr(replay, "replay", lambda _theorem: pytest.fail("replayed"))
     outcome = cli(COMMAND)
     assert (outcome.code, outcome.err) == (0, "")
     line = outcome.out.splitlines()[2]
@@ -42,20 +50,20 @@ def test_list_shows_every_theorem_and_replays_nothing(cli, monkeypatch):
 def test_replaying_all(cli):
     outcome = cli(f"{COMMAND} --replay")
     assert (outcome.code, outcome.err) == (0, "")
-    assert "holds, 1 assumed" in outcome.out
+    assert "holds, 2 assumed" in outcome.out
     (row,) = cli(f"{COMMAND} --replay --json").document["result"]["theorems"]
     assert row["proof"] == {
         "ok": True,
         "steps": 4,
-        "assumed": ["known"],
+        "assumed": ["known", "dp2.other: tail"],
         "failed": [],
         "seconds": 0.5,
     }
-    assert cli(f"{COMMAND} --replay --quiet").out == "dp2.made holds, 1 assumed\n"
+    assert cli(f"{COMMAND} --replay --quiet").out == "dp2.made holds, 2 assumed\n"
 
 
 def test_a_failing_proof_is_exit_3_and_the_result_is_there(cli, made):
-    made.ok, made.failed = False, ("square",)
+    made(ok=False, failed=("square",))
     outcome = cli(f"{COMMAND} --replay --json")
     assert outcome.code == 3
     assert outcome.err == "dp2theory: 1 of 1 proofs fail: dp2.made\n"
@@ -80,7 +88,7 @@ def test_one_theorem_in_full(cli):
         "[code] clipped: gradients are clipped",
         "[you] noise: the noise is small",
         "expectation (Linearity) ok 0.125 monotone",
-        "1 of 4 steps assumed",
+        "holds; of 4 steps and the proofs of dp2.other these are assumed: known, dp2.other: tail",
         "unused assumptions: noise",
         "bound(gradient_bound)",
         "attained by g = C only",
@@ -90,11 +98,11 @@ def test_one_theorem_in_full(cli):
     result = cli(f"{COMMAND} dp2.made --json").document["result"]
     assert result["statement"] == str(MADE.statement)
     assert result["proof"]["ok"] is True
-    assert cli(f"{COMMAND} dp2.made --quiet").out == "dp2.made: holds; 1 of 4 steps assumed\n"
+    assert cli(f"{COMMAND} dp2.made --quiet").out.startswith("dp2.made: holds; of 4 steps ")
 
 
 def test_a_failure_of_the_proof_as_a_whole_is_told(cli, made):
-    made.ok, made.problems = False, ["the last conclusion is not the statement"]
+    made(ok=False, problems=("the last conclusion is not the statement",))
     outcome = cli(f"{COMMAND} dp2.made")
     assert outcome.code == 3
     assert "the last conclusion is not the statement" in outcome.out
