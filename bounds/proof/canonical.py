@@ -48,7 +48,7 @@ def _canonical(expression: sympy.Basic) -> sympy.Basic:
 
 
 def _expand(expression: sympy.Basic) -> sympy.Basic:
-    if not isinstance(expression, Add | Mul | Pow):
+    if not isinstance(expression, Add | Mul | Pow | sympy.exp):
         return expression
     # Sums and expectations are atoms here: SymPy would spend its time inside them.
     atoms = {each: sympy.Dummy(f"a{n}", real=True) for n, each in enumerate(_opaque(expression))}

@@ -283,19 +283,44 @@ def _jensen(step: Step, premises: Sequence[Any]) -> Outcome:
     elif how.over in (None, E):
         outside, inside = how.function(E(how.argument)), E(how.function(how.argument))
     else:
-        weights, limits = how.over
-        unit = sympy.Eq(Sum(weights, limits), 1)
-        if not weights.is_nonnegative:
-            return Outcome(False, f"the weight {weights} is not known to be >= 0")
-        if not any(same(each, unit) for each in premises if isinstance(each, sympy.Eq)):
-            return Outcome(False, f"no premise says that {weights} add up to 1")
-        outside = how.function(Sum(weights * how.argument, limits))
-        inside = Sum(weights * how.function(how.argument), limits)
+        refused = _weights_refused(how.over, premises)
+        if refused:
+            return Outcome(False, refused)
+        outside = how.function(_weighted(how.over, how.argument))
+        inside = _weighted(how.over, how.function(how.argument))
     small, large = (outside, inside) if shape == "convex" else (inside, outside)
     goal = step.conclusion
     if _ordered(goal) is not None and _same_order(sympy.Le(small, large, evaluate=False), goal):
         return Outcome(True)
     return Outcome(False, f"what follows is {canonical(small)} <= {canonical(large)}")
+
+
+def _weighted(over: Any, inside: Any) -> Any:
+    if isinstance(over, Integrate):
+        return _applied((over,), inside)
+    weights, limits = over
+    return Sum(weights * inside, limits)
+
+
+def _weights_refused(over: Any, premises: Sequence[Any]) -> str:
+    """Why an average is none: its weights must be >= 0 and add up to 1."""
+    if isinstance(over, Integrate):
+        refused = _operator_refused(over, premises)
+        if refused:
+            return refused
+        total = _weighted(over, sympy.S.One)
+        known = vanishes(total.doit() - 1).ok
+        weight = over.weight
+    else:
+        weight, limits = over
+        total = Sum(weight, limits)
+        known = bool(vanishes(total - 1).ok)
+    if not sympy.sympify(weight).is_nonnegative:
+        return f"the weight {weight} is not known to be >= 0"
+    unit = sympy.Eq(total, 1, evaluate=False)
+    if known or any(same(each, unit) for each in premises if isinstance(each, sympy.Eq)):
+        return ""
+    return f"no premise says that the weights {weight} add up to 1"
 
 
 # --- 5. Cauchy-Schwarz

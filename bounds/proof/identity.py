@@ -12,6 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from bounds.operators import E, StandardNormal, random_atoms
 from bounds.proof.canonical import canonical
+from bounds.proof.integrals import gaussian_mean, transformed
 from bounds.proof.peeling import induction_refused, least, peeled
 from bounds.proof.step import Identity, Step
 from bounds.proof.tools import Outcome
@@ -37,7 +38,8 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     start = _equal(peeled(conclusion.subs(n, base)), [each.subs(n, base) for each in premises], how)
     if not start.ok:
         return Outcome(False, f"induction, {n} = {base}: {start.message}")
-    left, right = conclusion.args
+    before = peeled(conclusion, n)
+    left, right = before.args if isinstance(before, sympy.Eq) else (0, 0)
     grown = peeled(conclusion.subs(n, n + 1), n)
     if grown in (True, sympy.true):
         return Outcome(True, f"by induction on {n}")
@@ -58,6 +60,10 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
     left, right = conclusion.args
     equations = [each for each in premises if isinstance(each, sympy.Eq)]
     normals = {each.args[0] for each in premises if isinstance(each, StandardNormal)}
+    try:
+        left = transformed(left, how)
+    except ValueError as error:
+        return Outcome(False, str(error))
     difference = left - right
     for _ in range(_ROUNDS):
         before = difference
@@ -68,18 +74,11 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
     if normals:
         difference = difference.replace(
             lambda e: isinstance(e, E) and random_atoms(e.args[0]) in [{z} for z in normals],
-            lambda e: _gaussian_integral(e.args[0]),
+            lambda e: gaussian_mean(e.args[0]),
         )
     if how.evaluate:
         difference = difference.doit()
     return vanishes(difference)
-
-
-def _gaussian_integral(argument: Any) -> Any:
-    (z,) = random_atoms(argument)
-    x = sympy.Dummy("x", real=True)
-    density = sympy.exp(-(x**2) / 2) / sympy.sqrt(2 * sympy.pi)
-    return Integral(sympy.expand(argument.xreplace({z: x})) * density, (x, -sympy.oo, sympy.oo))
 
 
 def vanishes(difference: Any) -> Outcome:

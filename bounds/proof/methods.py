@@ -47,8 +47,10 @@ class Jensen:
     """Rule 4. ``phi(E X) <= E phi(X)`` for convex phi (``>=`` for concave).
 
     `function` is ``Lambda(x, phi(x))``, `argument` is X, `over` the averaging operator: ``E``
-    (default), or a sum whose weights add up to one: ``(weights, (t, 1, T))`` with a premise
-    ``Eq(Sum(weights, (t, 1, T)), 1)``. Convexity is checked: by SymPy's second derivative and z3,
+    (default), or an average: ``(weights, (t, 1, T))`` with a premise
+    ``Eq(Sum(weights, (t, 1, T)), 1)``, or an `Integrate` over a weight with integral 1. With a
+    premise ``Conditional(X, M, past)`` and no `over` the conclusion is ``E phi(M) <= E phi(X)``.
+    Convexity is checked: by SymPy's second derivative and z3,
     or phi is a sum of known convex functions (|x|, Max, even powers, exp, -sqrt, |x|**p, p >= 1).
     """
 

@@ -29,16 +29,16 @@ def induction_refused(index: sympy.Symbol, premises: Sequence[sympy.Basic]) -> s
 
 
 def peeled(expression: Any, index: sympy.Symbol | None = None) -> Any:
-    """``Sum(f, (t, 1, n + 1))`` as ``Sum(f, (t, 1, n)) + f(n + 1)``; short sums written out."""
+    """Sums written out: short ones whole, those up to index + m by their last terms.
+
+    ``Sum(f, (t, 1, n + 1))`` becomes ``Sum(f, (t, 1, n - 1)) + f(n) + f(n + 1)``: every sum with
+    the induction index in its upper limit ends at index - 1, so that two of them are comparable.
+    """
 
     def split(total: Sum) -> sympy.Basic:
-        function, limits = total.function, total.limits
-        if len(limits) != 1:
-            inner, outer = Sum(function, *limits[:-1]), limits[-1]
-            symbol, low, high = outer
-            pieces = _split(inner, symbol, low, high, index)
-            return total if pieces is None else pieces
-        symbol, low, high = limits[0]
+        *inner, outer = total.limits
+        function = Sum(total.function, *inner) if inner else total.function
+        symbol, low, high = outer
         pieces = _split(function, symbol, low, high, index)
         return total if pieces is None else pieces
 
@@ -58,7 +58,8 @@ def _split(
     if index is None or index not in high.free_symbols or index in low.free_symbols:
         return None
     offset = sympy.expand(high - index)
-    if not offset.is_Integer or offset < 1:
+    # A sum from 1 to n - 1 may be empty (n = 1), one from 2 to n - 1 is not defined there.
+    if low != 1 or not offset.is_Integer or not 0 <= offset < _MOST_TERMS:
         return None
-    last = [function.subs(symbol, index + n) for n in range(1, int(offset) + 1)]
-    return Sum(function, (symbol, low, index)) + sympy.Add(*last)
+    last = [function.subs(symbol, index + n) for n in range(int(offset) + 1)]
+    return Sum(function, (symbol, low, index - 1)) + sympy.Add(*last)

@@ -77,11 +77,21 @@ class Resolver:
         return sentence, id
 
     def _instance(self, sentence: Any, values: Mapping[Any, Any]) -> Any:
+        guards: list[Any] = []
         for symbol, value in values.items():
             if not isinstance(symbol, Index | Variable):
                 raise PremiseError(f"{symbol} is a fixed number here: nothing may take its place")
-            self._fits(symbol, value)
-        return refresh(sentence).xreplace(dict(values))
+            if isinstance(symbol, Index) and value.is_integer and not value.is_positive:
+                # Every other value says nothing, so it may stand under the condition.
+                guards.append(sympy.Ge(value, 1))
+            else:
+                self._fits(symbol, value)
+        made = refresh(sentence).xreplace(dict(values))
+        if not guards:
+            return made
+        if isinstance(made, sympy.Implies):
+            return sympy.Implies(sympy.And(*guards, made.args[0]), made.args[1])
+        return sympy.Implies(sympy.And(*guards), made)
 
     def _fits(self, symbol: Any, value: Any) -> None:
         """A replacement must have the SymPy assumptions of what it replaces."""

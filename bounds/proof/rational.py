@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 
 from bounds.proof.canonical import canonical
+from bounds.proof.congruence import axioms
 from bounds.proof.peeling import induction_refused, least, peeled
 from bounds.proof.step import Arithmetic, Step
 from bounds.proof.tools import Outcome, load
@@ -33,7 +34,7 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     if not start.ok:
         return Outcome(False, f"induction, {n} = {base}: {start.message}")
     follow = prove(
-        [*premises, *[each.subs(n, n + 1) for each in premises], step.conclusion],
+        [*premises, *[each.subs(n, n + 1) for each in premises], peeled(step.conclusion, n)],
         peeled(step.conclusion.subs(n, n + 1), n),
         integers=how.integers,
         budget=how.budget,
@@ -70,10 +71,11 @@ def prove(
     translator = Translator(z3, integers=integers)
     assumed = [translator.sentence(canonical(each)) for each in premises]
     goal = translator.sentence(canonical(conclusion))
+    known = axioms(translator)  # before the facts are read: it may add some
     solver = z3.Solver()
     solver.set("rlimit", budget)
     solver.set("timeout", 60_000)
-    solver.add(*translator.facts, *assumed, z3.Not(goal))
+    solver.add(*translator.facts, *known, *assumed, z3.Not(goal))
     answer = solver.check()
     if answer == z3.unsat:
         return Outcome(True, "")

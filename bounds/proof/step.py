@@ -96,11 +96,15 @@ class Identity:
     """How an identity is checked.
 
     `induction`: by induction on an integer symbol. `evaluate`: let SymPy carry out derivatives,
-    integrals and finite sums.
+    integrals and finite sums. `substitute`: ``{z: z + c}`` or ``{z: c - z}``, a change of variable
+    in the integrals over z on the left. `antiderivative`: ``Lambda(s, F)``, put into the integrals
+    over s on the left after F' was compared with what is integrated.
     """
 
     induction: Induction | None = None
     evaluate: bool = False
+    substitute: Mapping[sympy.Symbol, Any] = field(default_factory=dict)
+    antiderivative: sympy.Lambda | None = None
 
 
 @dataclass(frozen=True)
@@ -125,10 +129,13 @@ def identity(
     *premises: Premise,
     induction: Induction | None = None,
     evaluate: bool = False,
+    substitute: Mapping[Any, Any] | None = None,
+    antiderivative: sympy.Lambda | None = None,
     note: str = "",
 ) -> Step:
     """Rule ``sympy``: ``Eq(left, right)``, after premises of the form ``Eq`` were put in."""
-    return Step(id, Rule.SYMPY, conclusion, premises, Identity(induction, evaluate), note)
+    how = Identity(induction, evaluate, dict(substitute or {}), antiderivative)
+    return Step(id, Rule.SYMPY, conclusion, premises, how, note)
 
 
 def inequality(

@@ -7,6 +7,7 @@ for all values of these unknowns holds for the ones they stand for.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import sympy
@@ -15,13 +16,16 @@ from sympy.core.relational import Relational
 
 from bounds.operators import E
 
-_SIGNS = (
+_SIGNS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("is_positive", lambda x: x > 0),
     ("is_negative", lambda x: x < 0),
     ("is_nonnegative", lambda x: x >= 0),
     ("is_nonpositive", lambda x: x <= 0),
     ("is_nonzero", lambda x: x != 0),
 )
+
+#: Marks of terms that the translation itself makes.
+_ROOT, _INVERSE, _ELSEWHERE = (sympy.Function(name) for name in ("root", "inverse", "elsewhere"))
 
 
 class Translator:
@@ -34,6 +38,9 @@ class Translator:
         Whether integer symbols and floors are integers for z3 too; otherwise they are reals with
         what follows from being one (>= 1 for a positive one), which z3 decides more often.
     """
+
+    #: Names of `_ROOT`, `_INVERSE` and `_ELSEWHERE`.
+    reserved = ("root", "inverse", "elsewhere")
 
     def __init__(self, z3: Any, *, integers: bool = False) -> None:
         self.z3 = z3
@@ -133,7 +140,7 @@ class Translator:
         return self._unknown(e)
 
     def _root(self, base: Any) -> Any:
-        key = sympy.Function("root")(base)
+        key = _ROOT(base)
         if key not in self.names:
             root = self._new(key, "sqrt")
             x = self.number(base)
@@ -145,7 +152,7 @@ class Translator:
         return self.names[key]
 
     def _inverse(self, base: Any) -> Any:
-        key = sympy.Function("inverse")(base)
+        key = _INVERSE(base)
         if key not in self.names:
             inverse = self._new(key, "inv")
             x = self._root(base.args[0]) if _is_root(base) else self.number(base)
@@ -178,7 +185,7 @@ class Translator:
 
     def _piecewise(self, e: Any) -> Any:
         z3 = self.z3
-        value = self._new(sympy.Function("elsewhere")(e), "elsewhere")
+        value = self._new(_ELSEWHERE(e), "elsewhere")
         for branch, condition in reversed(e.args):
             value = z3.If(self.sentence(condition), self.number(branch), value)
         return value

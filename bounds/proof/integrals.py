@@ -1,0 +1,125 @@
+"""Integrals in identities: Gaussian means, changes of variable, the fundamental theorem."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sympy
+from sympy import Integral
+from sympy.core.function import AppliedUndef
+
+from bounds.operators import random_atoms
+from bounds.proof.step import Identity
+
+#: Functions that are smooth on the whole line: an antiderivative is made of these.
+_SMOOTH = (sympy.Add, sympy.Mul, sympy.exp, sympy.erf, sympy.sin, sympy.cos)
+
+
+def gaussian_mean(argument: Any) -> Any:
+    """E f(Z), Z standard normal, as integrals; a two-way Piecewise is split where it changes.
+
+    Raises
+    ------
+    ValueError
+        A condition that is not linear in Z with a slope of known sign.
+    """
+    (z,) = random_atoms(argument)
+    x = sympy.Dummy("x", real=True)
+    density = sympy.exp(-(x**2) / 2) / sympy.sqrt(2 * sympy.pi)
+    total = sympy.S.Zero
+    for term in sympy.Add.make_args(sympy.expand(argument.xreplace({z: x}))):
+        for part, low, high in _pieces(term, x):
+            total += Integral(part * density, (x, low, high))
+    return total
+
+
+def _pieces(term: Any, x: Any) -> list[tuple[Any, Any, Any]]:
+    if not term.has(sympy.Piecewise):
+        return [(term, -sympy.oo, sympy.oo)]
+    folded = sympy.piecewise_fold(term, evaluate=False)
+    if (
+        not isinstance(folded, sympy.Piecewise)
+        or len(folded.args) != 2
+        or (folded.args[1][1] != sympy.true)
+    ):
+        raise ValueError(f"not a choice between two cases: {term}")
+    (first, condition), (second, _) = folded.args
+    end, above = _boundary(condition, x)
+    on = (end, sympy.oo) if above else (-sympy.oo, end)
+    off = (-sympy.oo, end) if above else (end, sympy.oo)
+    return [(part, *ends) for part, ends in ((first, on), (second, off)) if part != 0]
+
+
+def _boundary(condition: Any, x: Any) -> tuple[Any, bool]:
+    """Where a condition linear in x changes, and whether it holds above."""
+    if not isinstance(condition, sympy.Lt | sympy.Le | sympy.Gt | sympy.Ge):
+        raise ValueError(f"the condition {condition} is no inequality")
+    difference = sympy.expand(condition.args[0] - condition.args[1])
+    slope = difference.coeff(x, 1)
+    rest = sympy.expand(difference - slope * x)
+    if x in rest.free_symbols or not (slope.is_positive or slope.is_negative):
+        raise ValueError(f"the condition {condition} is not linear with a slope of known sign")
+    above = isinstance(condition, sympy.Gt | sympy.Ge) == bool(slope.is_positive)
+    return -rest / slope, above
+
+
+def transformed(expression: Any, how: Identity) -> Any:
+    """The left side after the change of variable and the antiderivative that a step names.
+
+    Raises
+    ------
+    ValueError
+        A change of variable that is not ``z + c`` or ``c - z``; a wrong antiderivative.
+    """
+    for symbol, image in how.substitute.items():
+        expression = _changed(expression, symbol, sympy.sympify(image))
+    if how.antiderivative is not None:
+        expression = _fundamental(expression, how.antiderivative)
+    return expression
+
+
+def _changed(expression: Any, symbol: Any, image: Any) -> Any:
+    slope = sympy.expand(image).coeff(symbol, 1)
+    shift = sympy.expand(image - slope * symbol)
+    if abs(slope) != 1 or symbol in shift.free_symbols:
+        raise ValueError(f"{symbol} -> {image} is no shift and no reflection")
+
+    def change(total: Any) -> Any:
+        if len(total.limits) != 1 or total.limits[0][0] != symbol:
+            return total
+        _, low, high = total.limits[0]
+        ends = [(end - shift) / slope for end in (low, high)]
+        if slope == -1:
+            ends.reverse()
+        return Integral(total.function.subs(symbol, image), (symbol, *ends))
+
+    return expression.replace(lambda e: isinstance(e, Integral), change)
+
+
+def _fundamental(expression: Any, antiderivative: Any) -> Any:
+    from bounds.proof.identity import vanishes
+
+    (s,) = antiderivative.variables
+    _check_smooth(antiderivative.expr, s)
+
+    def carry_out(total: Any) -> Any:
+        if len(total.limits) != 1 or total.limits[0][0] != s:
+            return total
+        _, low, high = total.limits[0]
+        difference = sympy.diff(antiderivative.expr, s) - total.function
+        outcome = vanishes(difference)
+        if not outcome.ok:
+            raise ValueError(f"the antiderivative is wrong: {outcome.message}")
+        return antiderivative(high) - antiderivative(low)
+
+    return expression.replace(lambda e: isinstance(e, Integral), carry_out)
+
+
+def _check_smooth(e: Any, s: Any) -> None:
+    if s not in e.free_symbols or e == s:
+        return
+    power = e.is_Pow and e.exp.is_Integer and e.exp > 0
+    if not (power or isinstance(e, _SMOOTH)) or isinstance(e, AppliedUndef):
+        raise ValueError(f"{e} is not known to be smooth in {s}")
+    for each in e.args:
+        _check_smooth(each, s)
