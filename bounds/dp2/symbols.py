@@ -61,3 +61,13 @@ S = process("S", "S", "noise_sum", "sum of the noise of a phase before its step 
 best_gap = parameter("best_gap", r"\Delta_{\min}", "best_gap", ">= 0", "smallest E F(w_t) - F*")
 average = process("average", r"\bar w", "average_iterate", "weighted average of the iterates")
 slope = process("slope", r"\bar G", "average_slope", "a subgradient of F at the average iterate")
+Dn = sequence(
+    "Dn", r"\bar d", "preconditioner_norms", "upper bound on E||D_t||_1 of step t", positive=True
+)
+Gamt = sequence(
+    "Gamt",
+    r"\bar\Gamma",
+    "gradient_moments",
+    "upper bound on E||g_t||^2 in D_t^-1 of step t",
+    nonnegative=True,
+)

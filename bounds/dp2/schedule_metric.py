@@ -1,0 +1,198 @@
+"""The decaying step sizes, and why the metric never shrinks when v is capped.
+
+Step t has the size ``a_t = eta alpha^k/sqrt t`` in phase k. Entering an adaptive phase the
+preconditioner may fall from 1 to `damping`, leaving it it may fall from its largest value to 1;
+one factor alpha pays for either, surely and not only on average.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import And, Eq, Ge, Implies, Le, Or, Rational, floor, sqrt
+
+from bounds.assumptions import CODE, Assumption
+from bounds.dp2.exponent import adaptive, phase, plain
+from bounds.dp2.symbols import D, M, a, alpha, eps, eta, s, v
+from bounds.operators import Variable
+from bounds.proof.step import Step, at, identity, inequality
+from bounds.symbols import j, k, t
+from bounds.theorem import Kind, Source, Status, Theorem
+
+SCHEDULE = Assumption(
+    "schedule",
+    Eq(a(t), eta * alpha ** phase(t) / sqrt(t)),
+    "the step size is eta alpha^k/sqrt(t), where k = floor((t - 1)/s) is the phase of step t",
+    CODE,
+)
+PLAIN = Assumption(
+    "plain",
+    Implies(plain(t), Eq(D(t, j), 1)),
+    "in even phases (DP-SGD) nothing is preconditioned",
+    CODE,
+)
+ADAPTIVE = Assumption(
+    "adaptive",
+    Implies(adaptive(t), Eq(D(t, j), sqrt(v(phase(t) + 1, j)) + eps)),
+    "in odd phases D = sqrt(v) + damping, with one v for the whole phase",
+    CODE,
+)
+CAP = Assumption("cap", Le(v(k, j), M), "v is cut off at M after each update", CODE)
+DECAY_DAMPING = Assumption(
+    "decay-damping", Le(alpha, eps), "the decay is at most the damping", CODE
+)
+DECAY_CAP = Assumption(
+    "decay-cap",
+    Le(alpha * (sqrt(M) + eps), 1),
+    "the decay is at most 1/(sqrt(M) + damping)",
+    CODE,
+)
+RULES = (SCHEDULE, PLAIN, ADAPTIVE)
+CAPPED = (CAP, DECAY_DAMPING, DECAY_CAP)
+
+_after = phase(t + 1)
+_HALF = Rational(1, 2)
+
+
+def _parity(number: Any) -> Any:
+    return number - 2 * floor(number / 2)
+
+
+def phase_steps() -> tuple[Step, ...]:
+    """Lemmas on phases: from one step to the next, and that even and odd ones alternate."""
+    x, y = Variable("x_"), Variable("y_")
+    p, q = Variable("p_", integer=True), Variable("q_", integer=True)
+    return (
+        inequality(
+            "short",
+            Implies(
+                And(x <= y, y <= x + 1),
+                Or(Eq(floor(y), floor(x)), Eq(floor(y), floor(x) + 1)),
+            ),
+            integers=True,
+        ),
+        inequality(
+            "next-phase",
+            Or(Eq(_after, phase(t)), Eq(_after, phase(t) + 1)),
+            at("short", {x: (t - 1) / s, y: t / s}),
+            note="1/s is at most 1",
+        ),
+        inequality(
+            "parity",
+            Or(Eq(_parity(p), 0), Eq(_parity(p), 1)),
+            integers=True,
+        ),
+        inequality(
+            "alternate",
+            And(
+                Implies(Eq(q, p), Eq(_parity(q), _parity(p))),
+                Implies(Eq(q, p + 1), Eq(_parity(q), 1 - _parity(p))),
+            ),
+            at("parity", {p: p}),
+            at("parity", {p: q}),
+            integers=True,
+        ),
+        inequality(
+            "modes",
+            Or(plain(t), adaptive(t)),
+            at("parity", {p: phase(t)}),
+        ),
+        inequality(
+            "switch",
+            Or(
+                And(Eq(_after, phase(t)), plain(t), plain(t + 1)),
+                And(Eq(_after, phase(t)), adaptive(t), adaptive(t + 1)),
+                And(Eq(_after, phase(t) + 1), plain(t), adaptive(t + 1)),
+                And(Eq(_after, phase(t) + 1), adaptive(t), plain(t + 1)),
+            ),
+            "next-phase",
+            "modes",
+            at("alternate", {p: phase(t), q: _after}),
+        ),
+    )
+
+
+def _metric_steps() -> tuple[Step, ...]:
+    x, y, p, q, f, h = (Variable(f"{n}_", positive=True) for n in "xypqfh")
+    return (
+        *phase_steps(),
+        inequality(
+            "floor",
+            Implies(adaptive(t), Ge(D(t, j), eps)),
+            "adaptive",
+        ),
+        inequality(
+            "ceiling",
+            Implies(adaptive(t), Le(alpha * D(t, j), 1)),
+            "adaptive",
+            at("cap", {k: phase(t) + 1}),
+            "decay-cap",
+        ),
+        inequality(
+            "ratio",
+            Le(alpha**_after * D(t, j), alpha ** phase(t) * D(t + 1, j)),
+            "switch",
+            "plain",
+            at("plain", {t: t + 1}),
+            "adaptive",
+            at("adaptive", {t: t + 1}),
+            at("floor", {t: t + 1}),
+            "ceiling",
+            "decay-damping",
+            note="same phase: same D; into an adaptive phase: alpha <= damping <= D; "
+            "out of one: alpha D <= 1",
+        ),
+        inequality(
+            "longer",
+            Implies(
+                And(x <= y, q * f <= p * h),
+                Le(f * x / (eta * p), h * y / (eta * q)),
+            ),
+        ),
+        inequality("roots", Le(sqrt(t), sqrt(t + 1))),
+        inequality(
+            "written-out",
+            Le(
+                D(t, j) * sqrt(t) / (eta * alpha ** phase(t)),
+                D(t + 1, j) * sqrt(t + 1) / (eta * alpha**_after),
+            ),
+            at(
+                "longer",
+                {
+                    x: sqrt(t),
+                    y: sqrt(t + 1),
+                    p: alpha ** phase(t),
+                    q: alpha**_after,
+                    f: D(t, j),
+                    h: D(t + 1, j),
+                },
+            ),
+            "roots",
+            "ratio",
+        ),
+        identity(
+            "metric",
+            Eq(D(t, j) / a(t), D(t, j) * sqrt(t) / (eta * alpha ** phase(t))),
+            "schedule",
+        ),
+        inequality(
+            "statement",
+            Le(D(t, j) / a(t), D(t + 1, j) / a(t + 1)),
+            "written-out",
+            "metric",
+            at("metric", {t: t + 1}),
+        ),
+    )
+
+
+METRIC = Theorem(
+    id="dp2.A.metric",
+    title="The metric never shrinks",
+    statement=Le(D(t, j) / a(t), D(t + 1, j) / a(t + 1)),
+    kind=Kind.STRUCTURE,
+    source=Source("li2023dp2", "convex theorem", Status.DERIVED),
+    assumptions=(*RULES, *CAPPED),
+    steps=_metric_steps(),
+)
+
+THEOREMS: tuple[Theorem, ...] = (METRIC,)
