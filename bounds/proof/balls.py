@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 import sympy
-from flint import arb, ctx, fmpq, fmpz
+from flint import arb, ctx, fmpq, fmpz  # python-flint has no types: a ball is Any there
 
 from bounds.evaluate_scalar import FUNCTIONS, Walk
 
@@ -86,7 +86,8 @@ class Balls:
             return _through_ends(arb.cosh, self.function("abs", argument))
         if name in _RISING:
             return _through_ends(getattr(arb, name), argument)
-        return getattr(argument, name)()
+        made: arb = getattr(argument, name)()
+        return made
 
     def extreme(self, largest: bool, left: arb, right: arb) -> arb:
         """The larger or smaller one."""
@@ -153,7 +154,8 @@ def enclose(expression: Any, values: dict[Any, Any], *, bits: int = BITS) -> arb
         Working precision.
     """
     with ctx.workprec(bits):
-        return Walk(Balls(), values).number(expression)
+        made: arb = Walk(Balls(), values).number(expression)
+        return made
 
 
 def ball_function(expression: Any, symbols: Sequence[Any], *, bits: int = 96) -> Callable[..., arb]:
@@ -188,9 +190,10 @@ def ball_function(expression: Any, symbols: Sequence[Any], *, bits: int = 96) ->
         with ctx.workprec(bits):
             walk = Walk(arithmetic, dict(zip(symbols, map(_ball, balls), strict=True)))
             try:
-                return walk.number(expression)
+                made: arb = walk.number(expression)
             except ZeroDivisionError:
                 return arb.nan()
+        return made
 
     return function
 

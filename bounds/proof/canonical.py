@@ -15,7 +15,7 @@ import sympy
 from sympy import Add, Integral, Mul, Pow, Sum
 from sympy.logic.boolalg import Boolean, BooleanFunction
 
-from bounds.operators import E, Index, Variable, is_random
+from bounds.operators import Conditional, E, Independent, Index, Variable, is_random
 
 #: Names no glossary uses.
 _BOUND = "bound_{}"
@@ -36,7 +36,12 @@ def _canonical(expression: sympy.Basic) -> sympy.Basic:
     if isinstance(expression, Boolean | BooleanFunction):
         if not expression.args:
             return expression
-        return expression.func(*[_canonical(each) for each in expression.args], evaluate=False)
+        parts = [_canonical(each) for each in expression.args]
+        if isinstance(expression, Independent | Conditional):
+            # What is fixed says nothing about the past.
+            given = 1 if isinstance(expression, Independent) else 2
+            parts = [*parts[:given], *[each for each in parts[given:] if is_random(each)]]
+        return expression.func(*parts, evaluate=False)
     if not expression.args:
         return expression
     if isinstance(expression, E):
@@ -48,7 +53,7 @@ def _canonical(expression: sympy.Basic) -> sympy.Basic:
 
 
 def _expand(expression: sympy.Basic) -> sympy.Basic:
-    if not isinstance(expression, Add | Mul | Pow | sympy.exp):
+    if not isinstance(expression, Add | Mul | Pow | sympy.exp | sympy.log):
         return expression
     # Sums and expectations are atoms here: SymPy would spend its time inside them.
     atoms = {each: sympy.Dummy(f"a{n}", real=True) for n, each in enumerate(_opaque(expression))}
@@ -89,12 +94,15 @@ def _mean_of_product(factors: list[sympy.Basic]) -> sympy.Basic:
     rest: list[sympy.Basic] = []
     for factor in factors:
         base, power = factor.as_base_exp()
-        if isinstance(base, Sum) and power.is_Integer and 1 <= power <= 2:
+        fixed = isinstance(base, Sum) and not any(is_random(limit) for limit in base.limits)
+        if fixed and power.is_Integer and 1 <= power <= 2:
             sums.extend([base] * int(power))
         else:
             rest.append(factor)
-    if not sums or sum(len(each.limits) for each in sums) > _MOST_LIMITS:
-        return E(Mul(*factors)) if factors else sympy.S.One
+    if not sums:
+        return _mean_of_integral(rest)
+    if sum(len(each.limits) for each in sums) > _MOST_LIMITS:
+        return E(Mul(*factors))
     inner: sympy.Basic = Mul(*rest)
     limits: list[tuple[Any, ...]] = []
     for each in sums:
@@ -102,6 +110,17 @@ def _mean_of_product(factors: list[sympy.Basic]) -> sympy.Basic:
         inner = inner * renamed.function
         limits.extend(tuple(limit) for limit in renamed.limits)
     return _total(Sum(_mean(_canonical(inner)), *limits))
+
+
+def _mean_of_integral(factors: list[sympy.Basic]) -> sympy.Basic:
+    """Fubini: the expectation of an integral between fixed limits is taken inside."""
+    for place, factor in enumerate(factors):
+        if isinstance(factor, Integral) and not any(is_random(each) for each in factor.limits):
+            renamed = fresh(factor)
+            others = [*factors[:place], *factors[place + 1 :]]
+            inner = _canonical(Mul(*others, renamed.function))
+            return _total(Integral(_mean(inner), *renamed.limits))
+    return E(Mul(*factors)) if factors else sympy.S.One
 
 
 def fresh(expression: sympy.Basic) -> sympy.Basic:

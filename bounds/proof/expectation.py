@@ -89,6 +89,10 @@ def _monotone(step: Step, premises: Sequence[Any]) -> Outcome:
     if sides is None:
         return Outcome(False, "the first premise is no inequality or equation")
     antecedent, goal = _split(step.conclusion)
+    bound = {symbol for operator in step.by.over for symbol in _bound_by(operator)}
+    if antecedent is not None and antecedent.free_symbols & bound:
+        # It speaks of one value of an index, the sum runs over all of them.
+        return Outcome(False, f"the antecedent {antecedent} is about a bound index")
     given = [*others, *([] if antecedent is None else [antecedent])]
     bounds: list[Any] = []
     for operator in step.by.over:
@@ -138,6 +142,12 @@ def _applied(over: Sequence[Any], inside: Any) -> Any:
         else:
             inside = Sum(inside, tuple(operator))
     return inside
+
+
+def _bound_by(operator: Any) -> tuple[Any, ...]:
+    if operator is E:
+        return ()
+    return (operator.variable,) if isinstance(operator, Integrate) else (operator[0],)
 
 
 def _limits(operator: Any) -> list[Any]:
@@ -269,8 +279,12 @@ def _matches(pattern: Any, atom: Any, own: set[Any]) -> bool:
 def _jensen(step: Step, premises: Sequence[Any]) -> Outcome:
     how: Jensen = step.by
     (x,) = how.function.variables
-    if x.is_nonnegative and not how.argument.is_nonnegative:
-        return Outcome(False, f"{how.argument} is not known to be >= 0, as {x} is")
+    for sign in ("positive", "nonnegative"):
+        if getattr(x, f"is_{sign}") and not getattr(how.argument, f"is_{sign}"):
+            return Outcome(False, f"{how.argument} is not known to be {sign}, as {x} is")
+    refused = _function_refused(how, premises)
+    if refused:
+        return Outcome(False, refused)
     shape = curvature(how.function.expr, x, premises)
     if shape is None:
         return Outcome(False, f"{how.function.expr} is not seen to be convex or concave in {x}")
@@ -293,6 +307,27 @@ def _jensen(step: Step, premises: Sequence[Any]) -> Outcome:
     if _ordered(goal) is not None and _same_order(sympy.Le(small, large, evaluate=False), goal):
         return Outcome(True)
     return Outcome(False, f"what follows is {canonical(small)} <= {canonical(large)}")
+
+
+def _function_refused(how: Jensen, premises: Sequence[Any]) -> str:
+    """Why phi is not one fixed function where it is averaged."""
+    (x,) = how.function.variables
+    extra = random_atoms(how.function.expr) - {x}
+    if how.over in (None, E):
+        laws = [
+            law
+            for law in premises
+            if isinstance(law, Conditional) and law.args[0] == how.argument and how.over is None
+        ]
+        for atom in extra:
+            own = how.argument.free_symbols
+            if not any(_covered(atom, law.args[2:], own) for law in laws):
+                return f"the function depends on {atom}, which is random"
+        return ""
+    limits = (how.over.variable,) if isinstance(how.over, Integrate) else (how.over[1][0],)
+    if set(limits) & how.function.expr.free_symbols:
+        return f"the function depends on {limits[0]}, which is averaged over"
+    return ""
 
 
 def _weighted(over: Any, inside: Any) -> Any:

@@ -14,6 +14,7 @@ from bounds.operators import E, StandardNormal, random_atoms
 from bounds.proof.canonical import canonical
 from bounds.proof.integrals import gaussian_mean, transformed
 from bounds.proof.peeling import induction_refused, least, peeled
+from bounds.proof.quadrature import numerically_nonzero
 from bounds.proof.step import Identity, Step
 from bounds.proof.tools import Outcome
 
@@ -77,6 +78,9 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
             lambda e: gaussian_mean(e.args[0]),
         )
     if how.evaluate:
+        witness = numerically_nonzero(difference)
+        if witness:
+            return Outcome(False, witness)
         difference = difference.doit()
     return vanishes(difference)
 

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 from sympy.core.function import AppliedUndef, UndefinedFunction
+from sympy.core.relational import Relational
 
-from bounds.operators import Index, RandomVariable, Variable, is_random
+from bounds.operators import E, Index, RandomVariable, Variable, is_random
 from bounds.proof.canonical import canonical, refresh
 from bounds.proof.rational import prove
 from bounds.proof.step import At, Cited, Premise, Step
@@ -47,6 +48,20 @@ class Resolver:
             seen.add(id)
         return twice
 
+    def careless(self) -> list[str]:
+        """Assumptions that claim an inequality of every number or of every index."""
+        found: list[str] = []
+        for assumption in self._theorem.assumptions:
+            parts = sympy.And.make_args(assumption.formula)
+            for part in parts:
+                general = [x for x in part.free_symbols if isinstance(x, Index | Variable)]
+                if isinstance(part, Relational) and general and not part.atoms(AppliedUndef):
+                    found.append(
+                        f"assumption {assumption.id} claims {part} for every {general[0]}: "
+                        "state it as a condition"
+                    )
+        return found
+
     def conclude(self, step: Step) -> None:
         """From here on the step's conclusion may be a premise."""
         self._facts.setdefault(step.id, step.conclusion)
@@ -81,6 +96,12 @@ class Resolver:
         for symbol, value in values.items():
             if not isinstance(symbol, Index | Variable):
                 raise PremiseError(f"{symbol} is a fixed number here: nothing may take its place")
+            if is_random(value):
+                self._may_be_random(sentence, symbol, value)
+            if sentence.has(sympy.Derivative, sympy.Limit, sympy.Lambda, sympy.Subs):
+                raise PremiseError(
+                    f"no instances of a sentence with derivatives or limits: {sentence}"
+                )
             if isinstance(symbol, Index) and value.is_integer and not value.is_positive:
                 # Every other value says nothing, so it may stand under the condition.
                 guards.append(sympy.Ge(value, 1))
@@ -92,6 +113,12 @@ class Resolver:
         if isinstance(made, sympy.Implies):
             return sympy.Implies(sympy.And(*guards, made.args[0]), made.args[1])
         return sympy.Implies(sympy.And(*guards), made)
+
+    def _may_be_random(self, sentence: Any, symbol: Any, value: Any) -> None:
+        """A lemma on numbers holds for random ones, run by run: but not inside an expectation."""
+        inside = any(symbol in each.free_symbols for each in sentence.atoms(E))
+        if isinstance(symbol, Index) or inside:
+            raise PremiseError(f"{symbol} stands for fixed numbers here, and {value} is random")
 
     def _fits(self, symbol: Any, value: Any) -> None:
         """A replacement must have the SymPy assumptions of what it replaces."""

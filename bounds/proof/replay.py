@@ -203,7 +203,7 @@ class _Replay:
 
     def run(self) -> Report:
         theorem, resolver = self.theorem, self.resolver
-        problems = resolver.problems()
+        problems = [*resolver.problems(), *resolver.careless()]
         results = [self._step(step) for step in theorem.steps]
         if not theorem.steps:
             problems.append("there is no proof")
