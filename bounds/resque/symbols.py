@@ -85,3 +85,7 @@ w_cut = parameter("w_cut", "s", "weight_threshold", "> 0", "a value of the weigh
 offset = parameter("offset", "m", "offset", "real", "<a, x> - b of the loss |<a, x> - b|")
 dist_xy = parameter("dist_xy", r"\|x - y\|", "distance", "> 0", "distance of two points")
 order = parameter("order", r"\alpha", "order", "> 1", "order of a Rényi divergence")
+dist_u = process("dist_u", "D", "solver_distance", "||u_t - u*||^2", nonnegative=True)
+G_est = parameter(
+    "G_est", "G", "estimate_moment", "> 0", "bound on the root of E||e||^2, e the gradient estimate"
+)
