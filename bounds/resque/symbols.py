@@ -89,3 +89,6 @@ dist_u = process("dist_u", "D", "solver_distance", "||u_t - u*||^2", nonnegative
 G_est = parameter(
     "G_est", "G", "estimate_moment", "> 0", "bound on the root of E||e||^2, e the gradient estimate"
 )
+query_factor = parameter(
+    "query_factor", "c_q", "query_factor", "> 0", "gradients of an accelerated solver: its factor"
+)
