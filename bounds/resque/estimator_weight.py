@@ -35,13 +35,13 @@ c_ = Variable("c_")
 b_par = sympy.Symbol("b_par", real=True)
 b_perp = sympy.Symbol("b_perp", real=True)
 
-_ALONG = Assumption(
+ALONG = Assumption(
     "along",
     StandardNormal(Z1),
     "the component of xi/rho along x - xbar is standard normal: xi ~ N(0, rho^2 I)",
     CODE,
 )
-_WEIGHT = Assumption(
+WEIGHT = Assumption(
     "weight",
     Eq(w_a, exp(a_len * Z1 - a_len**2 / 2)),
     "the weight is the ratio of the two Gaussian densities, exp(<a, z> - ||a||^2/2)",
@@ -54,7 +54,7 @@ E2 = Theorem(
     statement=Eq(E(w_a**p), exp(p * (p - 1) * a_len**2 / 2)),
     kind=Kind.TIGHT,
     source=Source("carmon2023resque", "moments of the density ratio", Status.DERIVED),
-    assumptions=(_WEIGHT, _ALONG),
+    assumptions=(WEIGHT, ALONG),
     steps=(
         identity(
             "power",
@@ -108,7 +108,7 @@ _E3_STATEMENT = Eq(
     ),
 )
 _PAIR = (
-    _WEIGHT,
+    WEIGHT,
     Assumption(
         "second",
         Eq(w_b, exp(b_par * Z1 + b_perp * Z2 - b_len**2 / 2)),
@@ -118,7 +118,7 @@ _PAIR = (
     ),
     Assumption("inner", Eq(ab, a_len * b_par), "<a, b> = ||a|| b_par", CODE),
     Assumption("length", Eq(b_len**2, b_par**2 + b_perp**2), "||b||^2 = b_par^2 + b_perp^2", CODE),
-    _ALONG,
+    ALONG,
     Assumption(
         "across",
         StandardNormal(Z2),
@@ -226,7 +226,7 @@ E7 = Theorem(
             "the weight is computed in logs: log w = <a, z> - ||a||^2/2",
             CODE,
         ),
-        _ALONG,
+        ALONG,
         _SHIFTED,
     ),
     steps=(
