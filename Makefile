@@ -3,7 +3,7 @@
 
 VENV := .venv
 PYTHON ?=
-EXTRAS := dev,data,certify
+EXTRAS := dev,data,certify,prove
 # The packages of `make integrations`, in an environment of their own. Any torch will do; a build
 # without CUDA is smaller: TORCH="torch --index-url …".
 INTEGRATIONS := .venv-integrations
@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint bench slow integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint bench slow theorems integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,7 @@ help:
 	@echo "make lint    the checks of make test without the tests"
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
+	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
 	@echo "make peers   the laws against accountants of other packages; page in docs/peers"
 	@echo "make format  rewrite the sources in the project's layout"
@@ -76,6 +77,10 @@ test: lint
 
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
+
+# Exits with 2 when a proof fails; the pages are written all the same and say so.
+theorems: $(READY)
+	$(BIN)/python -m tests.bounds.theorem_pages
 
 integrations:
 	$(MAKE) VENV=$(INTEGRATIONS) EXTRAS=dev,integrations FIRST="$(TORCH)" run-integrations

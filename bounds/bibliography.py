@@ -40,7 +40,7 @@ class Entry:
 
     @property
     def short(self) -> str:
-        """``Li et al., ICLR 2023``."""
+        """``Li et al. (2023)``."""
         last = [name.rpartition(" ")[2] for name in self.authors]
         who = last[0] if len(last) == 1 else " and ".join(last)
         return f"{who if len(last) < 3 else last[0] + ' et al.'} ({self.year})"

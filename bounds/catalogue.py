@@ -17,32 +17,50 @@ from bounds.theorem import Theorem
 
 #: The two papers' packages; an id begins with the last part of the name.
 PACKAGES = ("bounds.dp2", "bounds.resque")
-#: Modules in reading order; a module that is not named here follows these, by name.
+#: Ids in reading order, each with those that it is the beginning of ("dp2.A" with "dp2.A.metric");
+#: what is not named here comes last in its paper, by id.
 ORDER = (
-    "master",
-    "dp_sgd",
-    "weighted",
-    "two_rates",
-    "common_metric",
-    "exponent",
-    "schedule",
-    "schedule_uncapped",
-    "schedule_closed",
-    "first_phase",
-    "delay",
-    "noise",
-    "tradeoff",
-    "sweet_spot",
-    "nonconvex",
-    "estimator",
-    "smoothing",
-    "ball",
-    "parallel",
-    "tables",
-    "private",
-    "drift",
-    "definitions",
-    "approximate",
+    "dp2.master",
+    "dp2.gamma",
+    "dp2.dp-sgd",
+    "dp2.A",
+    "dp2.A0",
+    "dp2.closed",
+    "dp2.recalled",
+    "dp2.relaxed",
+    "dp2.hermite",
+    "dp2.exponent",
+    "dp2.W",
+    "dp2.B",
+    "dp2.C",
+    "dp2.CTV",
+    "dp2.first-phase",
+    "dp2.h",
+    "dp2.phi",
+    "dp2.S1",
+    "dp2.S2",
+    "dp2.nonconvex",
+    "dp2.noise",
+    "resque.E1",
+    "resque.E2",
+    "resque.E3",
+    "resque.E4",
+    "resque.E5",
+    "resque.E6",
+    "resque.E7",
+    "resque.F1",
+    "resque.F2",
+    "resque.F3",
+    "resque.F4",
+    "resque.F5",
+    "resque.ball",
+    "resque.parallel",
+    "resque.table1",
+    "resque.private",
+    "resque.table2",
+    "resque.drift",
+    "resque.definitions",
+    "resque.approximate",
 )
 
 
@@ -109,11 +127,16 @@ def paper_map() -> list[dict[str, str]]:
 
 
 def _modules(package: str) -> list[str]:
-    """Names of a package's modules, in reading order."""
     path = import_module(package).__path__
-    names = sorted(found.name for found in pkgutil.iter_modules(path))
-    named = [name for name in ORDER if name in names]
-    return [f"{package}.{name}" for name in [*named, *(n for n in names if n not in named)]]
+    return sorted(f"{package}.{found.name}" for found in pkgutil.iter_modules(path))
+
+
+def reading_order(id: str) -> tuple[str, int, tuple[str, ...]]:
+    """Sorts ids: by paper, by `ORDER`, then by id; ``"a.b"`` comes right after ``"a"``."""
+    parts = tuple(id.split("."))
+    heads = [".".join(parts[:length]) for length in range(len(parts), 0, -1)]
+    place = next((ORDER.index(head) for head in heads if head in ORDER), len(ORDER))
+    return parts[0], place, parts
 
 
 def _walk(package: str) -> Iterator[tuple[str, Theorem]]:
@@ -147,7 +170,7 @@ def _read() -> Mapping[str, Theorem]:
             if each.id in found:
                 raise ValueError(f"id = {each.id!r} in {module} is the id of another theorem")
             found[each.id] = each
-    return MappingProxyType(found)
+    return MappingProxyType({id: found[id] for id in sorted(found, key=reading_order)})
 
 
 def _prefix(package: str) -> str:

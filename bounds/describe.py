@@ -74,18 +74,18 @@ def outcome(report: Report) -> dict[str, Any]:
     }
 
 
-def describe_step(step: Step) -> dict[str, Any]:
-    """One step of a proof, whatever its outcome."""
-    return {
+def describe_step(step: Step, *, latex: bool = True) -> dict[str, Any]:
+    """One step of a proof, whatever its outcome; `latex` adds the conclusion as LaTeX."""
+    plain = {
         "id": step.id,
         "rule": str(step.rule),
         "by": _method(step),
         "premises": [premise_text(premise) for premise in step.premises],
         "conclusion": str(step.conclusion),
-        "latex": to_latex(step.conclusion),
         "general_in": general_in(step.conclusion),
         "note": step.note,
     }
+    return plain | ({"latex": to_latex(step.conclusion)} if latex else {})
 
 
 def _method(step: Step) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
@@ -123,3 +124,13 @@ def run_rows(arms: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> lis
 
 
 RUN_HEADER = ("method", "seeds", "mean final train loss", "other means")
+
+
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A Markdown table; a bar in a cell that is no escape yet becomes one."""
+    cells = [header, ["---"] * len(header), *rows]
+    return "\n".join("| " + " | ".join(map(_markdown_cell, line)) + " |" for line in cells)
+
+
+def _markdown_cell(text: str) -> str:
+    return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))

@@ -73,14 +73,22 @@ def package(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def test_a_new_module_is_found_and_known_modules_come_first(package):
-    package("aardvark", "dp2.new", "dp2.newer")
-    package("master", "dp2.first")
+def test_a_new_module_is_found_and_known_ids_come_first(package):
+    package("aardvark", "dp2.new", "dp2.phi.limits", "dp2.A0")
+    package("master", "dp2.first", "dp2.master.down", "dp2.A.metric", "dp2.A")
     package("symbols")
-    assert list(catalogue.theorems()) == ["dp2.first", "dp2.new", "dp2.newer"]
-    assert catalogue.module_of("dp2.newer") == "made_papers.dp2.aardvark"
+    assert list(catalogue.theorems()) == [
+        "dp2.master.down",
+        "dp2.A",
+        "dp2.A.metric",
+        "dp2.A0",
+        "dp2.phi.limits",
+        "dp2.first",
+        "dp2.new",
+    ]
+    assert catalogue.module_of("dp2.new") == "made_papers.dp2.aardvark"
     assert catalogue.file_of("dp2.first") == "made_papers/dp2/master.py"
-    (row, *_) = catalogue.paper_map()
+    row = catalogue.paper_map()[-2]
     assert row == {
         "paper": "li2023dp2",
         "item": "Lemma 9",

@@ -120,6 +120,16 @@ def test_test_runs_every_tool_and_stops_at_the_first_failure(workshop):
     assert asked[-1] == "format --check ."
 
 
+def test_the_environment_has_the_tools_of_proof(workshop):
+    code, asked = workshop.make("theorems")
+    assert code == 0
+    (pip,) = (line for line in asked if "-m pip" in line)
+    assert pip.endswith("--editable .[dev,data,certify,prove]")
+    assert asked[-1] == "-m tests.bounds.theorem_pages"
+    code, asked = workshop.make("theorems", fail="theorem_pages")
+    assert (code, asked) == (2, ["-m tests.bounds.theorem_pages"])
+
+
 def test_integrations_have_an_environment_of_their_own(workshop):
     code, asked = workshop.make("integrations")
     assert code == 0

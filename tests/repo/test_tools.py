@@ -103,6 +103,16 @@ PLANTED_IMPORTS = {
     ),
     "flint": ("accountants/planted.py", "import flint", "Ball arithmetic stays"),
     "hypothesis": ("accountants/planted.py", "import hypothesis", "Ball arithmetic stays"),
+    "z3 in a theorem": (
+        "bounds/dp2/planted.py",
+        "def f():\n    import z3",
+        "z3 and ball arithmetic stay in the rules",
+    ),
+    "balls in evaluation": (
+        "bounds/planted.py",
+        "from flint import arb",
+        "z3 and ball arithmetic stay in the rules",
+    ),
     "computing report": (
         "dp2theory/report/planted.py",
         "from dp2theory.optimizers import protocol",
