@@ -197,8 +197,10 @@ class _Replay:
         if id not in self.done:
             report = _Replay(theorems[id], self.theorems, self.done, self.open).run()
             self.done[id] = report
-        if not self.done[id].ok:
-            raise PremiseError(f"the proof of {id} fails")
+        report = self.done[id]
+        if not report.ok:
+            why = [each.message for each in report.steps if not each.ok] or list(report.problems)
+            raise PremiseError(f"the proof of {id} fails: {why[0]}")
         return theorems[id]
 
     def run(self) -> Report:
