@@ -29,7 +29,7 @@ M = parameter("M", "M", "second_moment_cap", "> 0", "cap of the second-moment es
 tau = parameter("tau", r"\tau", "averaged_noise_std", "> 0", "noise std of an average, nu1/sqrt(s)")
 tau_g = parameter("tau_g", r"\tau_g", "gradient_std", ">= 0", "std of a record's gradient")
 h = parameter("h", "h", "staleness_ratio", ">= 0", "h(s): gradient over averaged gradient")
-c1 = parameter("c1", "c_1", "staleness_intercept", ">= 0", "h(s) <= c1 + c2 s")
+c1 = parameter("c1", "c_1", "staleness_intercept", "> 0", "h(s) <= c1 + c2 s")
 c2 = parameter("c2", "c_2", "staleness_slope", ">= 0", "h(s) <= c1 + c2 s")
 c3 = parameter("c3", "c_3", "second_moment_floor", ">= 0", "M = c3 + c4/u")
 c4 = parameter("c4", "c_4", "second_moment_noise", ">= 0", "M = c3 + c4/u")
@@ -71,3 +71,8 @@ Gamt = sequence(
     "upper bound on E||g_t||^2 in D_t^-1 of step t",
     nonnegative=True,
 )
+Q = process("Q", "Q", "relative_metric", "metric relative to that of DP-SGD", positive=True)
+kappa = sequence(
+    "kappa", r"\kappa", "metric_spread", "bound on E|Q - 1| in coordinate j", nonnegative=True
+)
+kap = parameter("kap", r"\kappa", "gradient_term", ">= 0", "gradient term of the recalled form")
