@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from bounds.operators import E, StandardNormal, random_atoms
 from bounds.proof.canonical import canonical
-from bounds.proof.integrals import gaussian_mean, transformed
+from bounds.proof.integrals import gaussian_mean, not_regular, transformed
 from bounds.proof.peeling import induction_refused, least, peeled
 from bounds.proof.quadrature import numerically_nonzero
 from bounds.proof.step import Identity, Step
@@ -36,7 +36,9 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     if refused:
         return Outcome(False, refused)
     base = least(n)
-    start = _equal(peeled(conclusion.subs(n, base)), [each.subs(n, base) for each in premises], how)
+    start = _equal(
+        peeled(conclusion.subs(n, base)), [peeled(each.subs(n, base)) for each in premises], how
+    )
     if not start.ok:
         return Outcome(False, f"induction, {n} = {base}: {start.message}")
     before = peeled(conclusion, n)
@@ -78,7 +80,7 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
             lambda e: gaussian_mean(e.args[0]),
         )
     if how.evaluate:
-        witness = numerically_nonzero(difference)
+        witness = not_regular(difference, premises) or numerically_nonzero(difference)
         if witness:
             return Outcome(False, witness)
         difference = difference.doit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import sympy
@@ -9,6 +10,7 @@ from sympy import Integral
 from sympy.core.function import AppliedUndef
 
 from bounds.operators import random_atoms
+from bounds.proof.rational import prove
 from bounds.proof.step import Identity
 
 #: Functions that are smooth on the whole line: an antiderivative is made of these.
@@ -61,6 +63,46 @@ def _boundary(condition: Any, x: Any) -> tuple[Any, bool]:
         raise ValueError(f"the condition {condition} is not linear with a slope of known sign")
     above = isinstance(condition, sympy.Gt | sympy.Ge) == bool(slope.is_positive)
     return -rest / slope, above
+
+
+def not_regular(expression: Any, premises: Sequence[Any]) -> str:
+    """Why SymPy must not integrate: it goes across poles. Empty when there are none.
+
+    Every base of a negative or fractional power and every argument of a logarithm in an integrand
+    is shown by z3 to keep its sign between the limits.
+    """
+    for integral in expression.atoms(Integral):
+        if len(integral.limits) != 1 or len(integral.limits[0]) != 3:
+            return f"SymPy is asked for single integrals between limits, not {integral}"
+        x, low, high = integral.limits[0]
+        ends = [
+            sympy.And(*[each for each in order if not each.has(sympy.oo, -sympy.oo)])
+            for order in (
+                (sympy.Le(low, x, evaluate=False), sympy.Le(x, high, evaluate=False)),
+                (sympy.Le(high, x, evaluate=False), sympy.Le(x, low, evaluate=False)),
+            )
+        ]
+        inside = ends[0] if {low, high} & {sympy.oo, -sympy.oo} else sympy.Or(*ends)
+        for base in _singular(integral.function, x):
+            goal = sympy.Gt(base, 0, evaluate=False)
+            if base.is_positive or prove([*premises, inside], goal).ok:
+                continue
+            return f"{base} may be 0 between the limits of {integral}"
+    return ""
+
+
+def _singular(e: Any, x: Any) -> set[Any]:
+    found: set[Any] = set()
+    for each in sympy.preorder_traversal(e):
+        if isinstance(each, sympy.log) and x in each.free_symbols:
+            found.add(each.args[0])
+        elif (
+            each.is_Pow
+            and x in each.base.free_symbols
+            and not (each.exp.is_integer and each.exp.is_nonnegative)
+        ):
+            found.add(each.base)
+    return found
 
 
 def transformed(expression: Any, how: Identity) -> Any:

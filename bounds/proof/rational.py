@@ -26,7 +26,7 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
         return Outcome(False, refused)
     base = least(n)
     start = prove(
-        [each.subs(n, base) for each in premises],
+        [peeled(each.subs(n, base)) for each in premises],
         peeled(step.conclusion.subs(n, base)),
         integers=how.integers,
         budget=how.budget,

@@ -217,7 +217,7 @@ class Translator:
             elif e.is_negative:
                 self.facts.append(value <= -1)
         # Numbers such as pi or exp(1/8): SymPy's own digits, outwards.
-        if e.is_number and e.is_real:
+        if e.is_number and e.is_real and not e.has(AppliedUndef, E):
             digits = sympy.Rational(str(sympy.N(e, 30)))
             error = (1 + sympy.Abs(digits)) * sympy.Rational(1, 10**25)
             low, high = digits - error, digits + error

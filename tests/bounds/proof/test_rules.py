@@ -364,6 +364,13 @@ def test_sums_start_at_one():
     refused(step, Le(m(k), 1), says="starts at 1")
 
 
+def test_sympy_does_not_integrate_across_a_pole():
+    claim = Eq(Integral(1 / x, (x, y, p)), log(p) - log(y))
+    refused(equal("log", claim, evaluate=True), says="may be 0 between the limits")
+    claim = Eq(Integral(1 / x, (x, z, p)), log(p) - log(z))
+    accepted(equal("log", claim, evaluate=True))
+
+
 @pytest.mark.parametrize("factor", [1, 2])
 def test_sympy_is_not_trusted_on_integrals_alone(factor):
     integral = Integral(exp(-z * x**2), (x, -oo, oo))
