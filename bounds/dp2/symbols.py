@@ -31,7 +31,7 @@ tau_g = parameter("tau_g", r"\tau_g", "gradient_std", ">= 0", "std of a record's
 h = parameter("h", "h", "staleness_ratio", ">= 0", "h(s): gradient over averaged gradient")
 c1 = parameter("c1", "c_1", "staleness_intercept", "> 0", "h(s) <= c1 + c2 s")
 c2 = parameter("c2", "c_2", "staleness_slope", ">= 0", "h(s) <= c1 + c2 s")
-c3 = parameter("c3", "c_3", "second_moment_floor", ">= 0", "M = c3 + c4/u")
+c3 = parameter("c3", "c_3", "second_moment_floor", "> 0", "M = c3 + c4/u")
 c4 = parameter("c4", "c_4", "second_moment_noise", ">= 0", "M = c3 + c4/u")
 chi = parameter("chi", r"\chi", "variation_ratio", ">= 0", "up-variation of D per update over D1")
 D1 = parameter("D1", "D_1", "preconditioner_norm", "> 0", "upper bound on E||D||_1")
@@ -76,3 +76,14 @@ kappa = sequence(
     "kappa", r"\kappa", "metric_spread", "bound on E|Q - 1| in coordinate j", nonnegative=True
 )
 kap = parameter("kap", r"\kappa", "gradient_term", ">= 0", "gradient term of the recalled form")
+k0 = parameter(
+    "k0", "k_0", "maximising_update", "integer >= 1", "update before the step that attains h(s)"
+)
+i0 = parameter(
+    "i0", "i_0", "maximising_step", "integer >= 1", "step of its phase that attains h(s)", "steps"
+)
+a1 = parameter("a1", "a_1", "sgd_step_size", "> 0", "largest step size of the DP-SGD phases")
+a2 = parameter("a2", "a_2", "adaptive_step_size", "> 0", "largest step size of the adaptive phases")
+clip = sequence(
+    "clip", "c", "step_clip_norm", "bound on the norm of g_t/D_t in step t", nonnegative=True
+)
