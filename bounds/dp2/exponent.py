@@ -18,7 +18,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.dp2.symbols import s, u
 from bounds.evaluate_exact import exact_fraction
 from bounds.operators import Variable
-from bounds.proof.step import at, inequality
+from bounds.proof.step import Step, at, inequality
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
@@ -41,7 +41,22 @@ def plain(step: Any) -> Any:
 
 
 _x = Variable("x_")
-_a = Variable("a_", integer=True)
+WHOLE = Variable("whole_", integer=True)
+
+
+def whole_step() -> Step:
+    """A whole number `WHOLE` above -1 is at least 0; below 2 as well, it is 0 or 1."""
+    return inequality(
+        "whole",
+        And(
+            Implies(WHOLE > -1, WHOLE >= 0),
+            Implies(And(WHOLE > -1, WHOLE < 2), Or(Eq(WHOLE, 0), Eq(WHOLE, 1))),
+        ),
+        integers=True,
+        note="the only place where numbers are whole for the prover: everything else is then "
+        "linear in real numbers",
+    )
+
 
 HERMITE = Theorem(
     id="dp2.hermite",
@@ -59,24 +74,23 @@ HERMITE = Theorem(
         "identity for two terms.",
     ),
     steps=(
+        whole_step(),
         inequality(
             "double",
             Or(Eq(floor(2 * _x), 2 * floor(_x)), Eq(floor(2 * _x), 2 * floor(_x) + 1)),
-            integers=True,
+            at("whole", {WHOLE: floor(2 * _x) - 2 * floor(_x)}),
         ),
         inequality(
             "half",
             Or(Eq(floor(_x + HALF), floor(_x)), Eq(floor(_x + HALF), floor(_x) + 1)),
-            integers=True,
+            at("whole", {WHOLE: floor(_x + HALF) - floor(_x)}),
         ),
         inequality(
             "two-terms",
             Eq(floor(_x) + floor(_x + HALF), floor(2 * _x)),
             "double",
             "half",
-            integers=True,
-            note="linear in x once the three floors are integers: x lies in the lower or in the "
-            "upper half of its unit interval",
+            note="x lies in the lower or in the upper half of its unit interval",
         ),
         inequality(
             "both",
@@ -150,13 +164,13 @@ EXPONENT = Theorem(
     assumptions=(_relative,),
     steps=(
         inequality("phase", And(_first * s <= T - 1, _first * s + s > T - 1)),
-        inequality("whole", Implies(_a > -1, _a >= 0), integers=True),
+        whole_step(),
         inequality(
             "phase-ends",
             And(_first * s + 1 <= T, _first * s + s >= T),
             "phase",
-            at("whole", {_a: _first * s + s - T}),
-            note="whole numbers",
+            at("whole", {WHOLE: _first * s + s - T}),
+            note="T - 1 < floor((T - 1)/s) s + s, in whole numbers",
         ),
         inequality(
             "bracket",
@@ -169,9 +183,14 @@ EXPONENT = Theorem(
             "last-phase",
             Eq(_first, ceiling(1 / u) - 1),
             "bracket",
-            integers=True,
+            at("whole", {WHOLE: ceiling(1 / u) - 1 - _first}),
         ),
-        inequality("statement", _CLAIM, "last-phase", integers=True),
+        inequality(
+            "statement",
+            _CLAIM,
+            "last-phase",
+            at("whole", {WHOLE: ceiling(1 / u) - floor(1 / u)}),
+        ),
     ),
     explanation=(
         "Step T of a run, counted from 1, lies in phase floor((T - 1)/s): this many times was the "

@@ -12,8 +12,8 @@ from typing import Any
 from sympy import And, Eq, Ge, Implies, Le, Or, Rational, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
-from bounds.dp2.exponent import adaptive, phase, plain
-from bounds.dp2.symbols import D, M, a, alpha, eps, eta, s, v
+from bounds.dp2.exponent import WHOLE, adaptive, phase, plain, whole_step
+from bounds.dp2.symbols import D, M, a, alpha, eps, eta, v
 from bounds.operators import Variable
 from bounds.proof.step import Step, at, identity, inequality
 from bounds.symbols import j, k, t
@@ -58,44 +58,27 @@ def _parity(number: Any) -> Any:
     return number - 2 * floor(number / 2)
 
 
-def phase_steps() -> tuple[Step, ...]:
-    """Lemmas on phases: from one step to the next, and that even and odd ones alternate."""
-    x, y = Variable("x_"), Variable("y_")
-    p, q = Variable("p_", integer=True), Variable("q_", integer=True)
+def mode_steps() -> tuple[Step, ...]:
+    """Lemmas: every phase is even or odd."""
     return (
-        inequality(
-            "short",
-            Implies(
-                And(x <= y, y <= x + 1),
-                Or(Eq(floor(y), floor(x)), Eq(floor(y), floor(x) + 1)),
-            ),
-            integers=True,
-        ),
-        inequality(
-            "next-phase",
-            Or(Eq(_after, phase(t)), Eq(_after, phase(t) + 1)),
-            at("short", {x: (t - 1) / s, y: t / s}),
-            note="1/s is at most 1",
-        ),
-        inequality(
-            "parity",
-            Or(Eq(_parity(p), 0), Eq(_parity(p), 1)),
-            integers=True,
-        ),
-        inequality(
-            "alternate",
-            And(
-                Implies(Eq(q, p), Eq(_parity(q), _parity(p))),
-                Implies(Eq(q, p + 1), Eq(_parity(q), 1 - _parity(p))),
-            ),
-            at("parity", {p: p}),
-            at("parity", {p: q}),
-            integers=True,
-        ),
+        whole_step(),
         inequality(
             "modes",
             Or(plain(t), adaptive(t)),
-            at("parity", {p: phase(t)}),
+            at("whole", {WHOLE: _parity(phase(t))}),
+        ),
+    )
+
+
+def phase_steps() -> tuple[Step, ...]:
+    """Lemmas on phases: from one step to the next, and that even and odd ones alternate."""
+    return (
+        *mode_steps(),
+        inequality(
+            "next-phase",
+            Or(Eq(_after, phase(t)), Eq(_after, phase(t) + 1)),
+            at("whole", {WHOLE: _after - phase(t)}),
+            note="t/s exceeds (t - 1)/s by 1/s, which is at most 1",
         ),
         inequality(
             "switch",
@@ -107,7 +90,8 @@ def phase_steps() -> tuple[Step, ...]:
             ),
             "next-phase",
             "modes",
-            at("alternate", {p: phase(t), q: _after}),
+            at("modes", {t: t + 1}),
+            at("whole", {WHOLE: floor(_after / 2) - floor(phase(t) / 2)}),
         ),
     )
 
