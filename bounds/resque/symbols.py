@@ -79,7 +79,7 @@ b_len = parameter("b_len", r"\|b\|", "second_shift", ">= 0", "||x' - xbar||/rho 
 ab = parameter("ab", r"\langle a, b\rangle", "inner_product", "real", "<a, b> of two shifts")
 j_ord = parameter("j_ord", "j", "first_order", "real", "power of the first weight")
 k_ord = parameter("k_ord", "k", "second_order", "real", "power of the second weight")
-t_rel = parameter("t_rel", "t", "relative_radius", ">= 0", "r/rho: radius of the ball over rho")
+t_rel = parameter("t_rel", "t", "relative_radius", "> 0", "r/rho: radius of the ball over rho")
 H_sep = parameter("H_sep", r"\|a - b\|", "separation", "> 0", "||x - x'||/rho of two points")
 w_cut = parameter("w_cut", "s", "weight_threshold", "> 0", "a value of the weight")
 offset = parameter("offset", "m", "offset", "real", "<a, x> - b of the loss |<a, x> - b|")
