@@ -137,8 +137,10 @@ def matched(expression: sympy.Basic, given: Mapping[str, Any]) -> dict[Any, Any]
     values: dict[Any, Any] = {}
     for name, value in given.items():
         symbol = wanted[name]
+        if isinstance(symbol, sympy.FunctionClass):
+            value = list(value) if isinstance(value, tuple) else value
+            if not isinstance(value, list | np.ndarray) or np.ndim(value) == 0:
+                raise ValueError(f"{name} = {value!r} is not allowed: an array by index, from 1 on")
         checked = check_value(name, value, domain_of(symbol))
-        if isinstance(symbol, sympy.FunctionClass) and not isinstance(checked, np.ndarray):
-            raise ValueError(f"{name} = {value!r} is not allowed: an array by index, from 1 on")
         values[symbol] = checked
     return values
