@@ -73,7 +73,7 @@ Gamt = sequence(
 )
 Q = process("Q", "Q", "relative_metric", "metric relative to that of DP-SGD", positive=True)
 kappa = sequence(
-    "kappa", r"\kappa", "metric_spread", "bound on E|Q - 1| in coordinate j", nonnegative=True
+    "spread", r"\kappa", "metric_spread", "bound on E|Q - 1| in coordinate j", nonnegative=True
 )
 kap = parameter("kap", r"\kappa", "gradient_term", ">= 0", "gradient term of the recalled form")
 k0 = parameter(
