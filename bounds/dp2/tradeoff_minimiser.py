@@ -1,0 +1,168 @@
+"""Where phi is least: when phi is stationary, when inside (0, 1), and that there is one place."""
+
+from __future__ import annotations
+
+from sympy import And, Derivative, Eq, Implies, Integer, Ne, log, sqrt
+
+from bounds.dp2.symbols import c1, c2, c3, c4, eps, u
+from bounds.dp2.tradeoff import (
+    CURVE,
+    EVALUATIONS,
+    HALF,
+    LOG,
+    PAPER,
+    TANGENT,
+    VARIES,
+    base,
+    bend,
+    fall,
+    log_at,
+    log_phi,
+    slope,
+    x,
+    y,
+)
+from bounds.operators import Variable
+from bounds.proof.step import at, cite, identity, inequality
+from bounds.theorem import Kind, Source, Status, Theorem
+
+_r = Variable("r", positive=True)
+_ONE = Integer(1)
+
+# --- stationary points, in u itself
+
+_root = sqrt(c3 + c4 / _r)
+_log_phi = log(c1 + c2 * _r) + (1 / _r + HALF) * log(_root + eps)
+_gain = _r**2 * c2 / (c1 + c2 * _r)
+_cost = log(_root + eps) + (1 / _r + HALF) * c4 / (2 * _root * (_root + eps))
+_STATIONARY = Eq(Derivative(_log_phi, _r), (_gain - _cost) / _r**2)
+
+STATIONARY = Theorem(
+    id="dp2.phi.stationary",
+    title="When phi is stationary",
+    statement=_STATIONARY,
+    kind=Kind.IDENTITY,
+    source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
+    steps=(identity("derivative", _STATIONARY, evaluate=True),),
+    explanation=(
+        "The derivative of ln phi in the relative delay r = u. It vanishes exactly where the "
+        "growth of the staleness factor, u^2 c2/(c1 + c2 u), equals the cost of further phases, "
+        "ln B + (1/u + 1/2) c4/(2 sqrt(M) B)."
+    ),
+    evaluations={
+        "bound": EVALUATIONS["bound"],
+        "residual": (_gain - _cost).subs(_r, u),
+    },
+)
+
+# --- two tangents below one graph
+
+_f, _g = (Variable("f"), Variable("f_y")), (Variable("g"), Variable("g_y"))
+_CROSSING = Implies(
+    And(y > x, _f[1] > _f[0] + _g[0] * (y - x), _f[0] > _f[1] + _g[1] * (x - y)), _g[0] < _g[1]
+)
+_ORDER = Implies(And(x >= 1, y > x), slope(x) < slope(y))
+_HERE = {_f[0]: log_phi(x), _f[1]: log_phi(y), _g[0]: slope(x), _g[1]: slope(y)}
+#: The slope increases: both theorems below begin with these steps.
+_RISING = (
+    inequality("tangents", TANGENT, cite("dp2.phi.convex")),
+    inequality("crossing", _CROSSING, note="the later of two tangents below a graph is steeper"),
+    inequality("order", _ORDER, "tangents", at("tangents", {x: y, y: x}), at("crossing", _HERE)),
+)
+
+# --- the end u = 1
+
+_AT_ONE = log(base(_ONE)) + 3 * c4 / (4 * sqrt(c3 + c4) * base(_ONE)) - c2 / (c1 + c2)
+_INTERIOR = And(
+    Implies(And(y > 1, _AT_ONE >= 0), log_phi(y) > log_phi(_ONE)),
+    Implies(And(x > 1, Eq(slope(x), 0)), _AT_ONE < 0),
+    Implies(_AT_ONE < 0, log(base(_ONE)) < c2 / (c1 + c2)),
+)
+
+INTERIOR = Theorem(
+    id="dp2.phi.interior",
+    title="When the best delay of phi is shorter than the run",
+    statement=_INTERIOR,
+    kind=Kind.STRUCTURE,
+    source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
+    assumptions=(VARIES,),
+    steps=(
+        *_RISING,
+        inequality(
+            "end",
+            Implies(And(y > 1, _AT_ONE >= 0), log_phi(y) > log_phi(_ONE)),
+            at("tangents", {x: _ONE, y: y}),
+            note="the tangent at u = 1 rises with 1/u",
+        ),
+        inequality(
+            "inside",
+            Implies(And(x > 1, Eq(slope(x), 0)), _AT_ONE < 0),
+            at("order", {x: _ONE, y: x}),
+        ),
+        inequality(
+            "small-base",
+            Implies(_AT_ONE < 0, log(base(_ONE)) < c2 / (c1 + c2)),
+        ),
+        inequality("all", _INTERIOR, "end", "inside", "small-base"),
+    ),
+    explanation=(
+        "phi has its least value at u = 1, one phase and so plain DP-SGD, as soon as its slope "
+        "there does not ask for more phases. A stationary point inside (0, 1) exists only if "
+        "ln B + 3 c4/(4 sqrt(M) B) < c2/(c1 + c2) at u = 1, and then B < e^(c2/(c1 + c2)) < e: "
+        "with C = 1, c3 near 1 and a damping that is not small, the best delay of the paper's "
+        "expression is usually s = T."
+    ),
+    evaluations={
+        "bound": EVALUATIONS["bound"],
+        "slope_at_one": _AT_ONE,
+    },
+    curve=CURVE,
+)
+
+# --- the minimiser
+
+_UNIQUE = Implies(And(x >= 1, y >= 1, Ne(x, y), Eq(slope(x), 0)), log_phi(y) > log_phi(x))
+_BRACKET = Implies(And(x >= 1, c4 * x >= 8), slope(x) > 0)
+_MINIMISER = And(_UNIQUE, _ORDER, _BRACKET)
+
+MINIMISER = Theorem(
+    id="dp2.phi.minimiser",
+    title="The minimiser of phi is unique, and bisection finds it",
+    statement=_MINIMISER,
+    kind=Kind.STRUCTURE,
+    source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
+    assumptions=(VARIES,),
+    steps=(
+        *_RISING,
+        inequality("unique", _UNIQUE, "tangents"),
+        inequality("log", LOG, cite("dp2.phi.logarithm")),
+        inequality(
+            "large-base",
+            Implies(And(x >= 1, c4 * x >= 8), log(base(x)) > 1),
+            log_at("log", base(x), _ONE * 2),
+            note="B >= sqrt(8), and ln 2 is known to many digits",
+        ),
+        inequality(
+            "signs",
+            Implies(And(x >= 1, c4 * x >= 8), And(bend(x) >= 0, fall(x) <= 1)),
+        ),
+        inequality("bracket", _BRACKET, "large-base", "signs"),
+        inequality("all", _MINIMISER, "unique", "order", "bracket"),
+    ),
+    explanation=(
+        "A stationary point of phi is its only minimiser: phi is larger at every other u. The "
+        "slope in 1/u increases, and is positive from 1/u = 8/c4 on, so that doubling and "
+        "bisection find the point where it changes sign; where the slope at u = 1 is not negative, "
+        "u = 1 is the minimiser (dp2.phi.interior)."
+    ),
+    evaluations=EVALUATIONS,
+    curve=CURVE,
+    caveats=(
+        "With c4 = 0 there may be no minimiser: for B <= 1 phi only comes close to its infimum as "
+        "u goes to 0 (dp2.phi.limits).",
+        "For integer delays and the relaxed exponent, the best s is the floor or the ceiling of "
+        "u* T, at least 1 and at most T; with the exact exponent every s has to be looked at.",
+    ),
+)
+
+THEOREMS: tuple[Theorem, ...] = (STATIONARY, INTERIOR, MINIMISER)
