@@ -63,6 +63,11 @@ class StepResult:
     conclusion: sympy.Basic
     note: str
 
+    @property
+    def time(self) -> float:
+        """CPU time in seconds."""
+        return self.seconds
+
     def to_json(self) -> dict[str, Any]:
         """The same as plain data."""
         return {
