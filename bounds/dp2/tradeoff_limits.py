@@ -1,0 +1,146 @@
+"""What phi does as u goes to 0, and what the exact exponent makes of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sympy import And, Eq, Implies, Integer, Rational, ceiling, floor, log, sqrt
+
+from bounds.assumptions import CODE, Assumption
+from bounds.dp2.symbols import c1, c2, c3, c4, eps, s
+from bounds.dp2.tradeoff import (
+    CURVE,
+    EVALUATIONS,
+    HALF,
+    LOG,
+    PAPER,
+    base,
+    log_at,
+    log_phi,
+    staleness,
+    x,
+)
+from bounds.proof.step import cite, identity, inequality
+from bounds.symbols import T
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+_ONE = Integer(1)
+_FLAT = sqrt(c3) + eps  # B where there is no noise in M
+_TOTAL = log(c1 + c2)
+
+_NOISY = Implies(And(x >= 1, c4 * x >= 8), log_phi(x) >= _TOTAL + (x + 1) / 2)
+_BELOW = Implies(And(x >= 1, Eq(c4, 0)), log_phi(x) >= _TOTAL - sqrt(x) + (x + HALF) * log(_FLAT))
+_ABOVE = Implies(And(x >= 1, Eq(c4, 0)), log_phi(x) <= _TOTAL + (x + HALF) * log(_FLAT))
+_LEVEL = Implies(And(x >= 1, Eq(c4, 0), Eq(_FLAT, 1)), Eq(log_phi(x), log(staleness(x))))
+_LIMITS = And(_NOISY, _BELOW, _ABOVE, _LEVEL)
+_LINEAR = Implies(x >= 1, log(x) <= x / 2)
+_ROOT = Implies(x >= 1, log(x) <= sqrt(x))
+_SHARE = Implies(
+    x >= 1,
+    And(log(staleness(x)) >= _TOTAL - log(x), log(staleness(x)) <= _TOTAL),
+)
+_SAME = Implies(Eq(c4, 0), Eq(log(base(x)), log(_FLAT)))
+
+LIMITS = Theorem(
+    id="dp2.phi.limits",
+    title="What phi does as the delay goes to 0",
+    statement=_LIMITS,
+    kind=Kind.RATE,
+    source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
+    steps=(
+        inequality("log", LOG, cite("dp2.phi.logarithm")),
+        inequality("linear", _LINEAR, log_at("log", _ONE, x)),
+        identity("half", Eq(log(sqrt(x)), log(x) / 2)),
+        inequality("root", _ROOT, log_at("log", _ONE, sqrt(x)), "half"),
+        identity("quotient", Eq(log((c1 + c2) / x), _TOTAL - log(x)), note="log of a quotient"),
+        inequality(
+            "share",
+            _SHARE,
+            log_at("log", staleness(x), (c1 + c2) / x),
+            log_at("log", staleness(x), c1 + c2),
+            "quotient",
+            note="(c1 + c2)/x <= c1 + c2/x <= c1 + c2, and the logarithm increases",
+        ),
+        inequality(
+            "large-base",
+            Implies(And(x >= 1, c4 * x >= 8), log(base(x)) >= 1),
+            log_at("log", base(x), 2 * _ONE),
+        ),
+        inequality("same", _SAME, log_at("log", base(x), _FLAT), log_at("log", _FLAT, base(x))),
+        inequality("noisy", _NOISY, "share", "linear", "large-base"),
+        inequality("below", _BELOW, "share", "root", "same"),
+        inequality("above", _ABOVE, "share", "same"),
+        inequality("level", _LEVEL, "same", log_at("log", _FLAT, _ONE), log_at("log", _ONE, _FLAT)),
+        inequality("all", _LIMITS, "noisy", "below", "above", "level"),
+    ),
+    explanation=(
+        "With x = 1/u going to infinity. If c4 > 0, ln phi grows at least like x/2 from x = 8/c4 "
+        "on, so phi goes to infinity. If c4 = 0, B does not depend on u, and ln phi is between "
+        "(x + 1/2) ln B - sqrt(x) and (x + 1/2) ln B up to ln(c1 + c2): phi goes to infinity for "
+        "B > 1 and to 0 for B < 1. For B = 1 it is c1 + c2 u, which comes close to c1 at u = 0 and "
+        "does not reach it when c2 > 0. At u = 1 phi is (c1 + c2)(sqrt(c3 + c4) + eps)^(3/2)."
+    ),
+    evaluations=EVALUATIONS | {"at_one": (c1 + c2) * (sqrt(c3 + c4) + eps) ** Rational(3, 2)},
+    curve=CURVE,
+    caveats=(
+        "B < 1 is excluded by the theorem that phi comes from, where 1/B is a decay alpha <= 1.",
+    ),
+)
+
+# --- the exact exponent
+
+_STEPS = 1000
+
+
+def exact_phi(delay: int) -> Any:
+    """phi with the exponent floor(T/s), at T = 1000."""
+    share = Rational(delay, _STEPS)
+    return (c1 + c2 * share) * (sqrt(c3 + c4 / share) + eps) ** floor(1 / share)
+
+
+_INSTANCE = Assumption(
+    "instance",
+    And(Eq(c1, 1), Eq(c2, 9), Eq(c3, Rational(16, 25)), Eq(c4, Rational(1, 100)),
+        Eq(eps, Rational(1, 5))),
+    "c1 = 1, c2 = 9, c3 = 0.64, c4 = 0.01, eps = 0.2",
+    CODE,
+)  # fmt: skip
+_SAWTOOTH = And(
+    exact_phi(143) < exact_phi(144),
+    exact_phi(143) < exact_phi(166),
+    exact_phi(167) < exact_phi(166),
+    exact_phi(167) < exact_phi(168),
+)
+_SHARP = (c1 + c2 * s / T) * (sqrt(c3 + c4 * T / s) + eps) ** floor(T / s)
+
+SAWTOOTH = Theorem(
+    id="dp2.phi.sawtooth",
+    title="With its exact exponent phi is not unimodal",
+    statement=_SAWTOOTH,
+    kind=Kind.STRUCTURE,
+    source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
+    assumptions=(_INSTANCE,),
+    steps=(inequality("sawtooth", _SAWTOOTH, "instance"),),
+    explanation=(
+        "The relaxed exponent T/s + 1/2 stands for floor(T/s), which jumps. In an instance with "
+        "T = 1000 the exact form rises from s = 143 to 166 and falls to 167, after which it rises "
+        "again: two local minima, of nine. So a solver for convex functions finds the minimum of "
+        "the relaxed form only; for the exact one every integer s has to be looked at."
+    ),
+    evaluations={
+        "bound": _SHARP,
+        "last_phase": (c1 + c2 * s / T) * (sqrt(c3 + c4 * T / s) + eps) ** (ceiling(T / s) - 1),
+    },
+    curve=Curve(
+        along="delay",
+        values=tuple(range(60, 1001, 2)),
+        fixed=dict(CURVE.fixed) | {"steps": _STEPS},
+        names=("bound", "last_phase"),
+        log_y=True,
+    ),
+    caveats=(
+        "Over real u the exact form need not attain its infimum: its pieces are open on the left.",
+    ),
+)
+
+THEOREMS: tuple[Theorem, ...] = (LIMITS, SAWTOOTH)
