@@ -87,3 +87,7 @@ a2 = parameter("a2", "a_2", "adaptive_step_size", "> 0", "largest step size of t
 clip = sequence(
     "clip", "c", "step_clip_norm", "bound on the norm of g_t/D_t in step t", nonnegative=True
 )
+p0 = parameter("p0", "p_0", "variation_floor", "> 0", "variation (p0 + p1/s) of the metric")
+p1 = parameter("p1", "p_1", "variation_per_update", "> 0", "variation (p0 + p1/s) of the metric")
+q0 = parameter("q0", "q_0", "moment_floor", "> 0", "gradient and noise (q0 + q1 s)")
+q1 = parameter("q1", "q_1", "moment_slope", "> 0", "gradient and noise (q0 + q1 s)")
