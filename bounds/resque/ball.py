@@ -9,6 +9,7 @@ from sympy import Eq, Rational, Sum
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.proof.methods import Linearity
 from bounds.proof.step import expectation, identity, inequality
+from bounds.resque.ball_models import potential_models
 from bounds.resque.symbols import A, A_old, a_ball, gap_ball, lam, v_ball, x, x_opt, y
 from bounds.symbols import d, j, t
 from bounds.theorem import Kind, Source, Status, Theorem
@@ -117,6 +118,7 @@ POTENTIAL = Theorem(
             note="A = A_old + a; the sums of the two inequalities and of the identity add up",
         ),
     ),
+    models=potential_models,
     explanation=(
         "One accepted step of ball acceleration: x moves to the proximal point of the centre y, v"
         " moves along the same subgradient. The weighted suboptimality plus half the squared"

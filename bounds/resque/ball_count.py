@@ -11,6 +11,7 @@ from bounds.operators import Variable
 from bounds.proof.step import Induction, Step, at, cite, identity, inequality
 from bounds.resque.ball import HALF, STEP, J
 from bounds.resque.ball_log import p_, q_
+from bounds.resque.ball_models import count_models, floor_models, sum_models
 from bounds.resque.symbols import (
     A,
     A_old,
@@ -118,6 +119,7 @@ SUM = Theorem(
             induction=Induction(k),
         ),
     ),
+    models=sum_models,
     explanation=(
         "The potential inequality of all steps added up: the suboptimality after k steps is at"
         " most R^2/(2 A_k), and the weighted squared moves add up to at most R^2."
@@ -289,6 +291,7 @@ COUNT = Theorem(
         ),
         _count,
     ),
+    models=count_models,
     explanation=(
         "T + 2 is the number of a step that the run still takes, because after T + 1 accepted steps"
         " the accuracy is not reached. Every step either moves by c r, and the squared moves have a"
@@ -343,6 +346,7 @@ FLOOR = Theorem(
         ),
         _count_with_floor,
     ),
+    models=floor_models,
     explanation=(
         "With the multipliers kept above eps K^2/R^2, K = (R/r)^(2/3), the subproblems are easier"
         " (more strongly convex) and the number of steps still is of order K: a step at the floor"

@@ -9,6 +9,7 @@ from sympy import And, Eq, Implies, Min, Rational, Sum
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.proof.methods import Linearity
 from bounds.proof.step import expectation, identity, inequality
+from bounds.resque.ball_models import free_models
 from bounds.resque.symbols import (
     A,
     A_old,
@@ -174,6 +175,7 @@ FREE = Theorem(
         inequality("fraction", Implies(lam(t) > guess(t), Eq(_taken, guess(t))), "part"),
         inequality("step", _statement, "one-formula", "whole", "fraction"),
     ),
+    models=free_models,
     explanation=(
         "One call of the exact ball oracle per step, with a guess of its multiplier. If the"
         " multiplier is at most the guess the step is taken as it is and the guess is halved, else"
