@@ -17,7 +17,7 @@ import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
-from bounds.evaluate_domain import check_value, domain_of
+from bounds.evaluate_domain import check_value, domain_of, inside
 from bounds.evaluate_functions import Values
 from bounds.evaluate_mpmath import DIGITS, Mp
 from bounds.evaluate_numpy import Arrays
@@ -111,7 +111,7 @@ class _Search:
         arrays = Arrays({k: v[:, None] for k, v in drawn.items()}, {}, 2)
         good = np.ones((size, 1), dtype=bool)
         for symbol in self.symbols:
-            good &= _inside(drawn[symbol], symbol)[:, None]
+            good &= inside(drawn[symbol], domain_of(symbol))[:, None]
         for formula in self.formulas:
             held = np.broadcast_to(margin(formula, arrays), good.shape)
             good &= held >= -1e-9
@@ -123,7 +123,7 @@ class _Search:
             return None
         order = np.argsort(np.where(np.isnan(margins), np.inf, margins))
         for place in order[:5]:
-            if margins[place] < -1e-9:
+            if margins[place] < 0:
                 found = self._confirm({k: _fraction(v[place], k) for k, v in drawn.items()})
                 if found is not None:
                     return found
@@ -182,7 +182,7 @@ class _Search:
             walk = Walk(arithmetic, exact)
             if not all(_true(each, walk, tolerance) for each in self.formulas):
                 return None
-            if _true(self.statement, walk, -tolerance):
+            if _true(self.statement, walk, tolerance):
                 return None
         except (ValueError, ZeroDivisionError, OverflowError):
             return None
@@ -250,13 +250,6 @@ def _sample(symbol: Any, rng: np.random.Generator, size: int) -> Values:
     return np.where(rng.random(size) < 0.25, picked, made)
 
 
-def _inside(values: Values, symbol: Any) -> Values:
-    made = np.zeros(values.shape, dtype=bool)
-    for place, value in enumerate(values.tolist()):
-        made[place] = _allowed(value, symbol)
-    return made
-
-
 def _allowed(value: Any, symbol: Any) -> bool:
     try:
         check_value("value", value, domain_of(symbol))
@@ -273,7 +266,7 @@ def _fraction(value: Any, symbol: Any) -> Fraction:
 
 
 def _true(sentence: Any, walk: Walk, tolerance: Any) -> bool:
-    """Whether a sentence holds, with a relative tolerance for relations that are not rational."""
+    """Whether a sentence holds; what is not rational may be off by a relative tolerance."""
 
     def relation(here: Any) -> bool | None:
         left, right = walk.value(here.lhs), walk.value(here.rhs)
@@ -285,9 +278,7 @@ def _true(sentence: Any, walk: Walk, tolerance: Any) -> bool:
             return bool(gap >= -tolerance)
         if isinstance(here, sympy.Ge | sympy.Gt):
             return bool(gap <= tolerance)
-        if isinstance(here, sympy.Eq):
-            return bool(abs(gap) <= abs(tolerance))
-        return bool(abs(gap) > abs(tolerance))
+        return bool(abs(gap) <= tolerance) == isinstance(here, sympy.Eq)
 
     return bool(decide(sentence, relation))
 

@@ -13,7 +13,7 @@ from sympy.core.function import AppliedUndef
 from bounds import glossary
 from bounds.evaluate_exact import to_fraction
 
-__all__ = ["arguments_of", "check_value", "domain_of"]
+__all__ = ["arguments_of", "check_value", "domain_of", "inside", "matched"]
 
 #: domain in words -> (whole numbers only, what a value must satisfy)
 _TESTS: dict[str, tuple[bool, Callable[[Any], Any]]] = {
@@ -42,6 +42,13 @@ def domain_of(symbol: Any) -> str:
     if known.is_positive:
         return "> 0"
     return ">= 0" if known.is_nonnegative else "real"
+
+
+def inside(values: Any, domain: str) -> Any:
+    """Where numbers of an array are in a domain."""
+    whole, test = _TESTS[domain]
+    good = np.asarray(test(values)) & np.isfinite(values)
+    return good & (values == np.floor(values)) if whole else good
 
 
 def check_value(name: str, value: Any, domain: str) -> Any:

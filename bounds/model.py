@@ -116,11 +116,10 @@ class Model:
     def _fact(self, fact: Any, guard: Any) -> bool:
         space = self._space(fact if guard is None else sympy.Tuple(guard, fact))
         weights = self._weights(space.scenarios)
-        allowed = None if guard is None else space.arrays.truth(guard)
         if isinstance(fact, StandardNormal):
             return standard_normal(space.arrays.value(fact.args[0]), weights)
         check = independent if isinstance(fact, Independent) else conditional
-        return check(fact, space.arrays, space.names, weights, allowed)
+        return check(fact, space.arrays, space.names, weights, guard)
 
     def _weights(self, scenarios: int) -> Values:
         return np.full(scenarios, 1 / scenarios) if self.weights is None else self.weights

@@ -17,11 +17,11 @@ _TOLERANCE = 1e-10
 
 
 def independent(
-    fact: Any, arrays: Arrays, axes: tuple[Any, ...], weights: Values, allowed: Values | None
+    fact: Any, arrays: Arrays, axes: tuple[Any, ...], weights: Values, guard: Any
 ) -> bool:
     """``Independent(X, Y1, …)``: the joint law of X and all Ys is the product of the two laws."""
     target, *others = fact.args
-    for (x,), ys in _cases([target], others, arrays, axes, weights.size, allowed):
+    for (x,), ys in _cases([target], others, arrays, axes, weights.size, guard):
         first, second = _labels(x[np.newaxis]), _labels(ys)
         joint = np.zeros((first.max() + 1, second.max() + 1))
         np.add.at(joint, (first, second), weights)
@@ -31,11 +31,11 @@ def independent(
 
 
 def conditional(
-    fact: Any, arrays: Arrays, axes: tuple[Any, ...], weights: Values, allowed: Values | None
+    fact: Any, arrays: Arrays, axes: tuple[Any, ...], weights: Values, guard: Any
 ) -> bool:
     """``Conditional(X, M, Y1, …)``: M is the mean of X where all Ys have given values."""
     target, mean, *others = fact.args
-    for (x, m), ys in _cases([target, mean], others, arrays, axes, weights.size, allowed):
+    for (x, m), ys in _cases([target, mean], others, arrays, axes, weights.size, guard):
         groups = _labels(ys)
         mass = np.bincount(groups, weights)
         average = np.bincount(groups, weights * x) / np.where(mass > 0, mass, 1.0)
@@ -60,10 +60,15 @@ def _cases(
     arrays: Arrays,
     axes: tuple[Any, ...],
     scenarios: int,
-    allowed: Values | None,
+    guard: Any,
 ) -> Iterator[tuple[list[Values], Values]]:
-    """For all values of the targets' indices: the targets, and the Ys for all other indices."""
-    own = {each for target in targets for each in target.free_symbols}
+    """For all values of the targets' indices: the targets, and the Ys for all other indices.
+
+    A guard's indices are fixed too; only where it holds is anything claimed.
+    """
+    fixed = targets if guard is None else [*targets, guard]
+    own = {each for target in fixed for each in target.free_symbols}
+    allowed = None if guard is None else arrays.truth(guard)
     shape = np.broadcast_shapes(
         *(np.shape(each) for each in arrays.values.values()), (1,) * (len(axes) + 1)
     )[:-1]

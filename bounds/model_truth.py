@@ -15,6 +15,8 @@ from bounds.evaluate_numpy import Arrays
 
 __all__ = ["Worst", "margin", "worst_place"]
 
+_TOUCHING = 1e-300
+
 _NEGATED = {
     sympy.Le: sympy.Gt,
     sympy.Lt: sympy.Ge,
@@ -122,10 +124,12 @@ def _relation(here: Any, arrays: Arrays) -> Values:
     scale = _size(here.lhs, arrays) + _size(here.rhs, arrays)
     difference = np.asarray(right - left)
     relative = np.where(difference == 0, 0.0, difference / np.maximum(scale, 1e-290))
-    if isinstance(here, sympy.Le | sympy.Lt):
-        return relative
     if isinstance(here, sympy.Ge | sympy.Gt):
-        return -relative
+        relative = -relative
+    if isinstance(here, sympy.Lt | sympy.Gt):  # touching fails, by no margin
+        return np.where(relative == 0, -_TOUCHING, relative)
+    if isinstance(here, sympy.Le | sympy.Ge):
+        return relative
     if isinstance(here, sympy.Eq):
         return -np.abs(relative)
     return np.where(relative == 0, -np.inf, np.abs(relative))
