@@ -7,12 +7,13 @@ first term.
 
 from __future__ import annotations
 
-from sympy import And, Implies, Lambda, Le, Sum, sqrt
+from sympy import Implies, Lambda, Le, Sum, sqrt
 
 from bounds.assumptions import CALLER, Assumption
-from bounds.dp2.exponent import adaptive, phase
+from bounds.dp2.exponent import phase
 from bounds.dp2.schedule import AVERAGE_GAP, BOUND_A, NORMS, SIDES, by_phase, last_metric
-from bounds.dp2.schedule_metric import CAPPED, RULES, mode_steps
+from bounds.dp2.schedule_metric import CAPPED, RULES
+from bounds.dp2.schedule_norm import below_preconditioner
 from bounds.dp2.setting import ASSUMPTIONS, OVER_J, OVER_T
 from bounds.dp2.symbols import C, D, Dn, Gamt, alpha, eta, g, nu
 from bounds.operators import E, Index, Variable
@@ -38,40 +39,6 @@ _ALL = Sum(alpha ** phase(t) / sqrt(t) * (Gamt(t) + nu(t) ** 2 * Dn(t)), OVER_T)
 _NOISES = Sum(alpha ** phase(t) / sqrt(t) * nu(t) ** 2 * Dn(t), OVER_T)
 NOISE = eta / (2 * T) * _NOISES
 BOUND_CLOSED = last_metric() + eta * C**2 / sqrt(T) + NOISE
-
-
-def small_decay() -> Step:
-    """alpha <= 1 follows from the two bounds on alpha."""
-    return inequality("decay-one", Le(alpha, 1), "decay-damping", "decay-cap")
-
-
-def below_preconditioner() -> tuple[Step, ...]:
-    """D is at least alpha^k in phase k."""
-    return (
-        small_decay(),
-        *mode_steps(),
-        inequality(
-            "powers",
-            And(
-                Le(alpha ** phase(t), 1),
-                Implies(adaptive(t), Le(alpha ** phase(t), alpha)),
-            ),
-            "decay-one",
-            integers=True,
-            note="k is at least 0, and at least 1 when it is odd",
-        ),
-        inequality(
-            "below",
-            Le(alpha ** phase(t), D(t, j)),
-            "modes",
-            "powers",
-            "plain",
-            "adaptive",
-            "decay-damping",
-            note="in phase 0 both are 1; in an even phase D is 1; in an odd one k >= 1, so "
-            "alpha^k <= alpha <= damping <= D",
-        ),
-    )
 
 
 _x, _y = Variable("x_"), Variable("y_")
