@@ -10,6 +10,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, assumed, at, expectation, identity, inequality
+from bounds.resque.parallel_models import accelerated_models, call_models
 from bounds.resque.parallel_solver import solver_error
 from bounds.resque.symbols import (
     G_est,
@@ -161,6 +162,7 @@ FIRST = Theorem(
         identity("ratio", Eq(_natural, _by_dimension), "radius"),
         inequality("all", _one, "accurate", "calls", "in-radius", "ratio"),
     ),
+    models=call_models,
     explanation=(
         "Every oracle call queries all its gradients in one parallel round, so the query depth is"
         " the number of calls, kappa (2 sqrt(d) L R/eps)^(2/3). Gradients, and with them the"
@@ -266,6 +268,7 @@ SECOND = Theorem(
         identity("ratio", Eq(_natural, _by_dimension), "radius"),
         inequality("all", _two, "accurate", "calls", "in-radius", "depth", "ratio"),
     ),
+    models=accelerated_models,
     explanation=(
         "The same outer method; each call runs an accelerated solver with sqrt(smoothness/lambda)"
         " steps on minibatches. The query depth stays kappa (2 sqrt(d) L R/eps)^(2/3), and the"

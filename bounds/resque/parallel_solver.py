@@ -8,6 +8,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, Variable
 from bounds.proof.methods import Linearity, Tower
 from bounds.proof.step import Induction, at, expectation, inequality
+from bounds.resque.parallel_models import solver_models
 from bounds.resque.symbols import (
     G_est,
     G_sub,
@@ -191,6 +192,7 @@ SOLVER = Theorem(
         ),
         inequality("error", _error, "average-mean", at("added", {k: T})),
     ),
+    models=solver_models,
     explanation=(
         "One call of the ball oracle: T steps on F_lambda = f_rho + lambda/2 |. - y|^2 over the"
         " ball, step sizes 2/(lambda (t + 1)), answer the mean with weights proportional to t. All"
