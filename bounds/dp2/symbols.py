@@ -91,3 +91,9 @@ p0 = parameter("p0", "p_0", "variation_floor", "> 0", "variation (p0 + p1/s) of 
 p1 = parameter("p1", "p_1", "variation_per_update", "> 0", "variation (p0 + p1/s) of the metric")
 q0 = parameter("q0", "q_0", "moment_floor", "> 0", "gradient and noise (q0 + q1 s)")
 q1 = parameter("q1", "q_1", "moment_slope", "> 0", "gradient and noise (q0 + q1 s)")
+xbar = process("xbar", r"\bar x", "raw_average", "mean raw gradient of SGD phase k, coordinate j")
+zbar = process("zbar", r"\bar z", "phase_noise", "standard normal noise of an SGD phase's average")
+ynorm = process(
+    "ynorm", "y", "noise_norm", "EMA norm of the averaged noise after k updates", nonnegative=True
+)
+margin = parameter("margin", r"\theta", "decay_margin", ">= 0", "stds by which 1/alpha clears v")

@@ -1,0 +1,226 @@
+"""How far an uncapped second moment can exceed what the decay allows for.
+
+sqrt(v) is at most C sqrt(1 - beta^r) plus the norm of truly independent Gaussian noise, on every
+path, because norms obey the triangle inequality. A norm of Gaussian noise is close to its mean:
+that is the one step here that is cited and not proved.
+"""
+
+from __future__ import annotations
+
+from sympy import Abs, And, Eq, Implies, Lambda, Le, Max, erfc, pi, sqrt
+
+from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.symbols import C, alpha, beta, eps, margin, nu1, s, v, xbar, ynorm, zbar
+from bounds.operators import E, Independent, Index, StandardNormal, Variable
+from bounds.proof.methods import Jensen, Linearity
+from bounds.proof.step import Induction, assumed, at, expectation, identity, inequality
+from bounds.symbols import j, k
+from bounds.theorem import Kind, Source, Status, Theorem
+
+STD = nu1 / sqrt(s)
+LIPSCHITZ = sqrt(1 - beta) * STD
+TAIL = LIPSCHITZ * sqrt(pi / 2) * erfc(margin / sqrt(2))
+
+FIRST_UPDATE = Assumption(
+    "first-update",
+    Eq(v(2, j), (1 - beta) * (xbar(1, j) + STD * zbar(1, j)) ** 2),
+    "the first adaptive phase uses (1 - beta) times the square of the first released average",
+    CODE,
+)
+UPDATE = Assumption(
+    "ema",
+    Eq(
+        v(2 * k + 2, j),
+        beta * v(2 * k, j) + (1 - beta) * (xbar(k + 1, j) + STD * zbar(k + 1, j)) ** 2,
+    ),
+    "v is the EMA of squared released averages, raw average plus averaged noise, not capped",
+    CODE,
+)
+RAW = Assumption(
+    "raw",
+    Le(Abs(xbar(k, j)), C),
+    "no coordinate of an averaged raw gradient exceeds C",
+    CALLER,
+)
+NOISE_FIRST = Assumption(
+    "noise-first",
+    Eq(ynorm(1, j) ** 2, (1 - beta) * STD**2 * zbar(1, j) ** 2),
+    "y is the EMA norm of the averaged noise: its square starts like v",
+    CODE,
+)
+NOISE_NEXT = Assumption(
+    "noise-next",
+    Eq(ynorm(k + 1, j) ** 2, beta * ynorm(k, j) ** 2 + (1 - beta) * STD**2 * zbar(k + 1, j) ** 2),
+    "and goes on like v",
+    CODE,
+)
+GAUSSIAN = Assumption(
+    "gaussian",
+    StandardNormal(zbar(k, j)),
+    "the averaged noise of a phase is Gaussian with standard deviation nu1/sqrt(s)",
+    CODE,
+)
+NEW_NOISE = Assumption(
+    "new-noise",
+    Independent(zbar(k + 1, j), ynorm(k, j)),
+    "the noise of a phase is independent of the noise of the phases before",
+    CODE,
+)
+EMA = Assumption("ema-constant", beta < 1, "the EMA constant is below 1", CODE)
+CLEAR = Assumption(
+    "clear",
+    Eq(1 / alpha, eps + C + STD + margin * LIPSCHITZ),
+    "1/alpha is the damping plus C plus the noise std, plus a margin of so many stds",
+    CODE,
+)
+
+_until = Index("until")
+_v, _y, _z = (Variable(f"{name}_", nonnegative=True) for name in ("v", "y", "z"))
+_m, _n = Variable("m_"), Variable("n_")
+_y_next = sqrt(beta * _y**2 + (1 - beta) * _n**2)
+EXCESS = Max(sqrt(v(2 * k, j)) + eps - 1 / alpha, 0)
+_CENTRED = Max(ynorm(k, j) - E(ynorm(k, j)) - margin * LIPSCHITZ, 0)
+
+TAIL_THEOREM = Theorem(
+    id="dp2.A0.tail",
+    title="How far an uncapped second moment exceeds 1/alpha",
+    statement=Le(E(EXCESS), TAIL),
+    kind=Kind.UPPER,
+    source=Source("li2023dp2", "convex theorem", Status.DERIVED),
+    assumptions=(
+        FIRST_UPDATE,
+        UPDATE,
+        RAW,
+        NOISE_FIRST,
+        NOISE_NEXT,
+        GAUSSIAN,
+        NEW_NOISE,
+        EMA,
+        CLEAR,
+    ),
+    steps=(
+        inequality(
+            "mean-square",
+            Implies(
+                beta < 1,
+                (beta * _y + (1 - beta) * _v) ** 2 <= beta * _y**2 + (1 - beta) * _v**2,
+            ),
+        ),
+        inequality(
+            "linear",
+            Implies(
+                And(beta < 1, Eq(_z**2, beta * _y**2 + (1 - beta) * _n**2)),
+                beta * _y + (1 - beta) * Abs(_n) <= _z,
+            ),
+            at("mean-square", {_v: Abs(_n)}),
+        ),
+        inequality(
+            "one",
+            Implies(Abs(_m) <= C, (_m + _n) ** 2 <= (C + Abs(_n)) ** 2),
+        ),
+        inequality(
+            "mixed",
+            Implies(
+                And(beta < 1, Abs(_m) <= C, _v <= (C + _y) ** 2),
+                beta * _v + (1 - beta) * (_m + _n) ** 2
+                <= beta * (C + _y) ** 2 + (1 - beta) * (C + Abs(_n)) ** 2,
+            ),
+            "one",
+        ),
+        inequality(
+            "grow",
+            Implies(
+                And(
+                    beta < 1,
+                    Abs(_m) <= C,
+                    _v <= (C + _y) ** 2,
+                    Eq(_z**2, beta * _y**2 + (1 - beta) * _n**2),
+                ),
+                beta * _v + (1 - beta) * (_m + _n) ** 2 <= (C + _z) ** 2,
+            ),
+            "mixed",
+            "linear",
+        ),
+        inequality(
+            "path",
+            Le(v(2 * _until, j), (C + ynorm(_until, j)) ** 2),
+            "ema-constant",
+            "first-update",
+            "noise-first",
+            at("raw", {k: 1}),
+            at("raw", {k: _until + 1}),
+            at("ema", {k: _until}),
+            at("noise-next", {k: _until}),
+            at(
+                "grow",
+                {_v: 0, _y: 0, _m: xbar(1, j), _n: STD * zbar(1, j), _z: ynorm(1, j)},
+            ),
+            at(
+                "grow",
+                {
+                    _v: v(2 * _until, j),
+                    _y: ynorm(_until, j),
+                    _m: xbar(_until + 1, j),
+                    _n: STD * zbar(_until + 1, j),
+                    _z: ynorm(_until + 1, j),
+                },
+            ),
+            induction=Induction(_until),
+        ),
+        identity("unit", Eq(E(zbar(k, j) ** 2), 1), "gaussian", evaluate=True),
+        expectation(
+            "first-mean",
+            Eq(E(ynorm(1, j) ** 2), (1 - beta) * STD**2 * E(zbar(1, j) ** 2)),
+            "noise-first",
+            by=Linearity(over=(E,)),
+        ),
+        expectation(
+            "next-mean",
+            Eq(
+                E(ynorm(k + 1, j) ** 2),
+                beta * E(ynorm(k, j) ** 2) + (1 - beta) * STD**2 * E(zbar(k + 1, j) ** 2),
+            ),
+            "noise-next",
+            by=Linearity(over=(E,)),
+        ),
+        inequality(
+            "mean-squares",
+            Le(E(ynorm(_until, j) ** 2), STD**2),
+            "first-mean",
+            at("next-mean", {k: _until}),
+            at("unit", {k: 1}),
+            at("unit", {k: _until + 1}),
+            "ema-constant",
+            induction=Induction(_until),
+        ),
+        expectation(
+            "jensen",
+            Le(E(ynorm(k, j)) ** 2, E(ynorm(k, j) ** 2)),
+            by=Jensen(Lambda(_y, _y**2), ynorm(k, j)),
+        ),
+        inequality("mean", Le(E(ynorm(k, j)), STD), "jensen", at("mean-squares", {_until: k})),
+        assumed(
+            "concentration",
+            Le(E(_CENTRED), TAIL),
+            "noise-first",
+            "noise-next",
+            "gaussian",
+            "new-noise",
+            "ema-constant",
+            note="boucheron2013concentration, Theorem 5.6: y is a function of independent standard "
+            "normals with Lipschitz constant L = sqrt((1 - beta)/s) nu1, hence "
+            "P(y - E y > x) <= exp(-x^2/(2 L^2)); integrated over x from margin L",
+        ),
+        inequality(
+            "excess",
+            Le(EXCESS, _CENTRED),
+            at("path", {_until: k}),
+            "mean",
+            "clear",
+        ),
+        expectation("mean-excess", Le(E(EXCESS), E(_CENTRED)), "excess", by=Linearity(over=(E,))),
+        inequality("statement", Le(E(EXCESS), TAIL), "mean-excess", "concentration"),
+    ),
+)
+
+THEOREMS: tuple[Theorem, ...] = (TAIL_THEOREM,)
