@@ -1,0 +1,388 @@
+"""How fast the gradient of a smoothed loss changes, and the losses for which this is attained."""
+
+from __future__ import annotations
+
+import sympy
+from sympy import (
+    Abs,
+    And,
+    Derivative,
+    Eq,
+    Implies,
+    Integral,
+    Limit,
+    Or,
+    Piecewise,
+    erf,
+    exp,
+    oo,
+    pi,
+    sqrt,
+)
+
+from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.operators import E, RandomVariable, StandardNormal, Variable, random_process
+from bounds.proof.methods import Integrate, Linearity
+from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.resque.symbols import L_lip, dist_xy, offset, rho_s
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+Z = RandomVariable("Z")
+#: Directional derivative, in a fixed direction e, of the loss at the point v_ on the line through
+#: x and y; v_ = 0 is the middle between them.
+slope = random_process("slope_e")
+grad_x = sympy.Symbol("grad_x", real=True)
+grad_y = sympy.Symbol("grad_y", real=True)
+v_ = Variable("v_")
+x_ = Variable("x_")
+y_ = Variable("y_")
+g_ = Variable("g_")
+u_ = Variable("u_")
+h_ = Variable("h_")
+
+
+def gaussian(v: sympy.Expr) -> sympy.Expr:
+    """Density of N(0, rho^2)."""
+    return exp(-(v**2) / (2 * rho_s**2)) / (sqrt(2 * pi) * rho_s)
+
+
+_AROUND_X = gaussian(v_ - dist_xy / 2)
+_AROUND_Y = gaussian(v_ + dist_xy / 2)
+_APART = Piecewise((_AROUND_X - _AROUND_Y, v_ >= 0), (_AROUND_Y - _AROUND_X, True))
+_LINE = Integrate(v_, -oo, oo)
+_TV2 = 2 * erf(dist_xy / (2 * sqrt(2) * rho_s))
+_HALVES = Or(And(v_ >= 0, x_ >= y_), And(v_ < 0, y_ >= x_))
+_SPLIT = Piecewise((x_ - y_, v_ >= 0), (y_ - x_, True))
+_SIZE = And(-L_lip <= g_, g_ <= L_lip)
+_HERE = {x_: _AROUND_X, y_: _AROUND_Y, g_: slope(v_)}
+
+_PAIR = (
+    Assumption(
+        "gradient-x",
+        Eq(grad_x, E(Integral(slope(v_) * _AROUND_X, (v_, -oo, oo)))),
+        "grad_x is the derivative of the smoothed loss at x in a fixed direction e: the mean of "
+        "the subgradient around x (resque.E1)",
+        CODE,
+    ),
+    Assumption(
+        "gradient-y",
+        Eq(grad_y, E(Integral(slope(v_) * _AROUND_Y, (v_, -oo, oo)))),
+        "grad_y is the same at y",
+        CODE,
+    ),
+    Assumption(
+        "lipschitz",
+        And(-L_lip <= slope(v_), slope(v_) <= L_lip),
+        "the loss is L-Lipschitz: a subgradient has length at most L",
+        CALLER,
+    ),
+)
+
+_F4_STATEMENT = Abs(grad_x - grad_y) <= L_lip * _TV2
+
+F4 = Theorem(
+    id="resque.F4",
+    title="Gradients of a smoothed loss at any two points",
+    statement=_F4_STATEMENT,
+    kind=Kind.TIGHT,
+    source=Source("carmon2023resque", "properties of Gaussian smoothing", Status.DERIVED),
+    assumptions=_PAIR,
+    steps=(
+        inequality("exp-increases", Implies(x_ <= y_, exp(x_) <= exp(y_))),
+        inequality(
+            "nearer",
+            Or(And(v_ >= 0, _AROUND_X >= _AROUND_Y), And(v_ < 0, _AROUND_Y >= _AROUND_X)),
+            at(
+                "exp-increases",
+                {x_: -v_ * dist_xy / (2 * rho_s**2), y_: v_ * dist_xy / (2 * rho_s**2)},
+            ),
+            at(
+                "exp-increases",
+                {y_: -v_ * dist_xy / (2 * rho_s**2), x_: v_ * dist_xy / (2 * rho_s**2)},
+            ),
+            note="the density around x is the larger one on x's side of the middle",
+        ),
+        inequality(
+            "product",
+            Implies(
+                And(_HALVES, _SIZE),
+                And(g_ * (x_ - y_) <= L_lip * _SPLIT, -g_ * (x_ - y_) <= L_lip * _SPLIT),
+            ),
+        ),
+        inequality(
+            "up",
+            slope(v_) * (_AROUND_X - _AROUND_Y) <= L_lip * _APART,
+            at("product", _HERE),
+            "nearer",
+            "lipschitz",
+        ),
+        inequality(
+            "down",
+            -slope(v_) * (_AROUND_X - _AROUND_Y) <= L_lip * _APART,
+            at("product", _HERE),
+            "nearer",
+            "lipschitz",
+        ),
+        expectation(
+            "mean-up",
+            E(Integral(slope(v_) * (_AROUND_X - _AROUND_Y), (v_, -oo, oo)))
+            <= Integral(L_lip * _APART, (v_, -oo, oo)),
+            "up",
+            by=Linearity(over=(E, _LINE)),
+        ),
+        expectation(
+            "mean-down",
+            -E(Integral(slope(v_) * (_AROUND_X - _AROUND_Y), (v_, -oo, oo)))
+            <= Integral(L_lip * _APART, (v_, -oo, oo)),
+            "down",
+            by=Linearity(over=(E, _LINE)),
+        ),
+        identity(
+            "total-variation",
+            Eq(Integral(L_lip * _APART, (v_, -oo, oo)), L_lip * _TV2),
+            evaluate=True,
+            note="twice the total variation distance of the two Gaussians",
+        ),
+        inequality(
+            "apart",
+            _F4_STATEMENT,
+            "mean-up",
+            "mean-down",
+            "total-variation",
+            "gradient-x",
+            "gradient-y",
+        ),
+    ),
+    explanation=(
+        "The gradient of the smoothed loss is a mean of subgradients of length at most L under a "
+        "Gaussian around the point. Moving the point changes the mean by at most 2 L times the "
+        "total variation distance of the two Gaussians, which is "
+        "2 Phi(||x - y||/(2 rho)) - 1 = erf(||x - y||/(2 sqrt(2) rho)). This holds at all "
+        "distances, and |x| at y = -x attains it (resque.F4.tight). The statement is about one "
+        "direction e; as it holds for all of them it bounds the norm."
+    ),
+    evaluations={"bound": L_lip * _TV2, "linear": sqrt(2 / pi) * L_lip * dist_xy / rho_s},
+    curve=Curve(
+        along="distance",
+        values=tuple(step / 10 for step in range(1, 61)),
+        fixed={"lipschitz": 1, "smoothing_std": 1},
+        names=("bound", "linear"),
+    ),
+)
+
+_REACH = dist_xy / (2 * sqrt(2) * rho_s)
+_F3_STATEMENT = Abs(grad_x - grad_y) <= sqrt(2 / pi) * L_lip * dist_xy / rho_s
+
+F3 = Theorem(
+    id="resque.F3",
+    title="A smoothed loss is sqrt(2/pi) L/rho-smooth",
+    statement=_F3_STATEMENT,
+    kind=Kind.TIGHT,
+    source=Source("carmon2023resque", "smoothness after Gaussian smoothing", Status.DERIVED),
+    assumptions=_PAIR,
+    steps=(
+        inequality(
+            "flat",
+            2 / sqrt(pi) * exp(-(u_**2)) <= 2 / sqrt(pi),
+            note="the Gaussian density is largest at 0",
+        ),
+        expectation(
+            "integrated",
+            Integral(2 / sqrt(pi) * exp(-(u_**2)), (u_, 0, _REACH)) <= 2 / sqrt(pi) * _REACH,
+            "flat",
+            by=Linearity(over=(Integrate(u_, 0, _REACH),)),
+        ),
+        identity(
+            "error-function",
+            Eq(Integral(2 / sqrt(pi) * exp(-(u_**2)), (u_, 0, _REACH)), erf(_REACH)),
+            evaluate=True,
+        ),
+        inequality(
+            "smooth",
+            _F3_STATEMENT,
+            cite("resque.F4"),
+            "integrated",
+            "error-function",
+        ),
+    ),
+    explanation=(
+        "The gradient of the smoothed loss is Lipschitz with constant sqrt(2/pi) L/rho = "
+        "0.798 L/rho, a little better than the usual L/rho. It follows from resque.F4, as the "
+        "error function lies below its tangent at 0, and |x| attains it at the kink "
+        "(resque.F3.tight)."
+    ),
+    evaluations={"bound": sqrt(2 / pi) * L_lip / rho_s, "usual": L_lip / rho_s},
+    curve=Curve(
+        along="smoothing_std",
+        values=tuple(step / 20 for step in range(2, 41)),
+        fixed={"lipschitz": 1},
+        names=("bound", "usual"),
+        log_y=True,
+    ),
+)
+
+_ALONG = Assumption(
+    "along",
+    StandardNormal(Z),
+    "the component of xi/rho along the unit vector a is standard normal",
+    CODE,
+)
+_SIGN = Piecewise((1, offset + rho_s * Z > 0), (-1, True))
+_ABOVE = -offset / rho_s < Z
+_VALUE = offset * erf(offset / (sqrt(2) * rho_s)) + 2 * rho_s * exp(
+    -(offset**2) / (2 * rho_s**2)
+) / sqrt(2 * pi)
+_F5_STATEMENT = And(
+    Eq(E(Abs(offset + rho_s * Z)), _VALUE),
+    Eq(E(_SIGN), erf(offset / (sqrt(2) * rho_s))),
+)
+
+F5 = Theorem(
+    id="resque.F5",
+    title="The smoothed absolute value in closed form",
+    statement=_F5_STATEMENT,
+    kind=Kind.IDENTITY,
+    source=Source("carmon2023resque", "smoothing of an absolute value", Status.DERIVED),
+    assumptions=(_ALONG,),
+    steps=(
+        inequality(
+            "split",
+            Eq(
+                Abs(offset + rho_s * Z),
+                Piecewise((offset + rho_s * Z, _ABOVE), (-offset - rho_s * Z, True)),
+            ),
+        ),
+        inequality("sign", Eq(_SIGN, Piecewise((1, _ABOVE), (-1, True)))),
+        expectation(
+            "mean-split",
+            Eq(
+                E(Abs(offset + rho_s * Z)),
+                E(Piecewise((offset + rho_s * Z, _ABOVE), (-offset - rho_s * Z, True))),
+            ),
+            "split",
+            by=Linearity(over=(E,)),
+        ),
+        expectation(
+            "mean-sign",
+            Eq(E(_SIGN), E(Piecewise((1, _ABOVE), (-1, True)))),
+            "sign",
+            by=Linearity(over=(E,)),
+        ),
+        identity(
+            "value",
+            Eq(
+                E(Piecewise((offset + rho_s * Z, _ABOVE), (-offset - rho_s * Z, True))),
+                _VALUE,
+            ),
+            "along",
+            evaluate=True,
+        ),
+        identity(
+            "slope",
+            Eq(E(Piecewise((1, _ABOVE), (-1, True))), erf(offset / (sqrt(2) * rho_s))),
+            "along",
+            evaluate=True,
+        ),
+        inequality("closed-form", _F5_STATEMENT, "mean-split", "mean-sign", "value", "slope"),
+    ),
+    explanation=(
+        "For the loss |<a, x> - b| with a unit vector a, the smoothed loss depends on the offset "
+        "m = <a, x> - b alone: m (2 Phi(m/rho) - 1) + 2 rho phi(m/rho), and its gradient, the mean "
+        "of the subgradients, is (2 Phi(m/rho) - 1) a = erf(m/(sqrt(2) rho)) a. This is a test "
+        "case in which every estimate can be compared with the exact answer."
+    ),
+    evaluations={"bound": _VALUE, "slope": erf(offset / (sqrt(2) * rho_s))},
+    curve=Curve(
+        along="offset",
+        values=tuple(step / 10 for step in range(-30, 31)),
+        fixed={"smoothing_std": 1},
+        names=("bound", "slope"),
+    ),
+)
+
+F5_GRADIENT = Theorem(
+    id="resque.F5.gradient",
+    title="The derivative of the smoothed absolute value",
+    statement=Eq(Derivative(E(Abs(offset + rho_s * Z)), offset), erf(offset / (sqrt(2) * rho_s))),
+    kind=Kind.IDENTITY,
+    source=Source("carmon2023resque", "smoothing of an absolute value", Status.DERIVED),
+    assumptions=(_ALONG,),
+    steps=(
+        inequality("value", Eq(E(Abs(offset + rho_s * Z)), _VALUE), cite("resque.F5")),
+        identity(
+            "derivative",
+            Eq(
+                Derivative(E(Abs(offset + rho_s * Z)), offset),
+                erf(offset / (sqrt(2) * rho_s)),
+            ),
+            "value",
+            evaluate=True,
+        ),
+    ),
+    explanation=(
+        "Differentiating the closed form gives the mean of the subgradients of resque.F5: the "
+        "gradient of the smoothed loss is the smoothed subgradient."
+    ),
+    evaluations={"bound": erf(offset / (sqrt(2) * rho_s))},
+)
+
+
+def _slope_at(m: sympy.Expr) -> sympy.Expr:
+    return E(_SIGN.xreplace({offset: m}))
+
+
+_F4_TIGHT = Eq(_slope_at(dist_xy / 2) - _slope_at(-dist_xy / 2), _TV2)
+F4_TIGHT = Theorem(
+    id="resque.F4.tight",
+    title="The absolute value attains the bound on gradients",
+    statement=_F4_TIGHT,
+    kind=Kind.TIGHT,
+    source=Source("carmon2023resque", "properties of Gaussian smoothing", Status.DERIVED),
+    assumptions=(_ALONG,),
+    steps=(
+        inequality(
+            "both",
+            _F4_TIGHT,
+            cite("resque.F5", {offset: dist_xy / 2}),
+            cite("resque.F5", {offset: -dist_xy / 2}),
+        ),
+    ),
+    explanation=(
+        "For |x| in one dimension (L = 1) the gradients of the smoothed loss at x = delta/2 and "
+        "y = -delta/2 differ by exactly the bound of resque.F4."
+    ),
+    evaluations={"bound": _TV2},
+)
+
+_F3_TIGHT = Eq(Limit((_slope_at(h_) - _slope_at(-h_)) / (2 * h_), h_, 0), sqrt(2 / pi) / rho_s)
+F3_TIGHT = Theorem(
+    id="resque.F3.tight",
+    title="The absolute value attains the smoothness constant",
+    statement=_F3_TIGHT,
+    kind=Kind.TIGHT,
+    source=Source("carmon2023resque", "smoothness after Gaussian smoothing", Status.DERIVED),
+    assumptions=(_ALONG,),
+    steps=(
+        inequality(
+            "right", Eq(_slope_at(h_), erf(h_ / (sqrt(2) * rho_s))), cite("resque.F5", {offset: h_})
+        ),
+        identity(
+            "limit",
+            Eq(
+                Limit(
+                    (erf(h_ / (sqrt(2) * rho_s)) + erf(h_ / (sqrt(2) * rho_s))) / (2 * h_), h_, 0
+                ),
+                sqrt(2 / pi) / rho_s,
+            ),
+            evaluate=True,
+        ),
+        identity("curvature", _F3_TIGHT, "right", at("right", {h_: -h_}), "limit"),
+    ),
+    explanation=(
+        "At the kink of |x| the second derivative of the smoothed loss is twice the Gaussian "
+        "density at 0, sqrt(2/pi)/rho: the constant of resque.F3 with L = 1."
+    ),
+    evaluations={"bound": sqrt(2 / pi) / rho_s},
+)
+
+THEOREMS: tuple[Theorem, ...] = (F3, F4, F5, F5_GRADIENT, F3_TIGHT, F4_TIGHT)
