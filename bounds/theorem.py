@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import sympy
 
-from bounds.assumptions import Assumption
+from bounds.assumptions import CODE, Assumption
 from bounds.latex import to_latex
 from bounds.proof.step import Step
 
@@ -176,7 +176,8 @@ class Theorem:
         if name not in self.evaluations:
             known = ", ".join(self.evaluations) or "none"
             raise ValueError(f"name = {name!r} is no evaluation of {self.id}: {known}")
-        return evaluate(self.evaluations[name], backend=backend, **parameters)
+        checked = [each for each in self.assumptions if each.held_by == CODE]
+        return evaluate(self.evaluations[name], backend=backend, assuming=checked, **parameters)
 
     def latex(self) -> str:
         """The statement as LaTeX."""

@@ -191,7 +191,7 @@ def _operator_refused(operator: Any, given: Sequence[Any]) -> str:
 
 
 def _tower(step: Step, premises: Sequence[Any]) -> Outcome:
-    laws = [each for each in premises if isinstance(each, Conditional)]
+    laws = [canonical(each) for each in premises if isinstance(each, Conditional)]
     if not laws:
         return Outcome(False, "no premise Conditional(X, M, past)")
     replacements = [(law.args[0], law.args[1], law.args[2:]) for law in laws]
@@ -199,7 +199,7 @@ def _tower(step: Step, premises: Sequence[Any]) -> Outcome:
 
 
 def _zero_mean(step: Step, premises: Sequence[Any]) -> Outcome:
-    independent = [each for each in premises if isinstance(each, Independent)]
+    independent = [canonical(each) for each in premises if isinstance(each, Independent)]
     means = [
         (each.lhs.args[0], each.rhs)
         for each in premises

@@ -49,7 +49,7 @@ def prove(
     conclusion: sympy.Basic,
     *,
     integers: bool = False,
-    budget: int = 20_000_000,
+    budget: int = 5_000_000,
 ) -> Outcome:
     """Whether the premises imply the conclusion.
 
@@ -74,7 +74,7 @@ def prove(
     known = axioms(translator)  # before the facts are read: it may add some
     solver = z3.Solver()
     solver.set("rlimit", budget)
-    solver.set("timeout", 60_000)
+    solver.set("timeout", 120_000)  # far beyond the budget: a guard against a hang
     solver.add(*translator.facts, *known, *assumed, z3.Not(goal))
     answer = solver.check()
     if answer == z3.unsat:

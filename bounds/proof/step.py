@@ -113,7 +113,7 @@ class Arithmetic:
 
     induction: Induction | None = None
     integers: bool = False
-    budget: int = 20_000_000
+    budget: int = 5_000_000
 
 
 @dataclass(frozen=True)
