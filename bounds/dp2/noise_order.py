@@ -89,7 +89,7 @@ ORDER = Theorem(
     steps=_STEPS,
     explanation=(
         "Noise can be added to the clipped gradient before it is divided by the preconditioner D "
-        "(order 1, std nu1/D_j) or to the gradient that was divided and clipped (order 2, std nu2). "
+        "(order 1, std nu1/D_j) or after division and clipping (order 2, std nu2). "
         "In a coordinate order 2 has less noise exactly where D_j < C1/C2. In the bounds, where "
         "noise counts in the metric D, order 2 costs nu2^2 sum D_j and order 1 nu1^2 sum 1/D_j: "
         "order 2 is no worse as soon as the mean of D_j is at most C1/C2."
