@@ -6,7 +6,7 @@ Time t counts from 1; the phase of step t is floor((t - 1)/s), phase 0 is DP-SGD
 
 from __future__ import annotations
 
-from bounds.glossary import parameter, process, sequence
+from bounds.glossary import index, parameter, process, sequence
 
 L = parameter("L", "L", "smoothness", "> 0", "smoothness constant of the loss")
 R = parameter("R", "R", "diameter", "> 0", "largest side of the box")
@@ -97,3 +97,15 @@ ynorm = process(
     "ynorm", "y", "noise_norm", "EMA norm of the averaged noise after k updates", nonnegative=True
 )
 margin = parameter("margin", r"\theta", "decay_margin", ">= 0", "stds by which 1/alpha clears v")
+l = index("l", "a third coordinate", "third_coordinate")
+Nc = process("Nc", "N'", "redrawn_noise", "noise of step i in coordinate j, drawn a second time")
+wc = process(
+    "wc",
+    "w'",
+    "redrawn_iterate",
+    "coordinate l, k steps after step i, of the run whose noise of step i was drawn a second time "
+    "in coordinate j",
+)
+gc = process("gc", "g'", "redrawn_gradient", "the averaged gradient of that run")
+mbar = process("mbar", r"\bar m", "averaged_raw_gradient", "mean of the gradients of phase k")
+nbar = process("nbar", r"\bar n", "averaged_noise", "mean of the noise of phase k")
