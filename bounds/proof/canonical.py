@@ -205,8 +205,10 @@ def _total_of_product(kind: Any, term: sympy.Basic, limits: list[tuple[Any, ...]
         if used:
             kept.append((symbol, low, high))
         else:
-            count = high - low + 1 if kind is Sum else high - low
-            factors.append(_canonical(count))
+            count = _canonical(high - low + 1 if kind is Sum else high - low)
+            if kind is Sum and not count.is_nonnegative:
+                count = sympy.Max(count, 0)  # a sum without terms is 0, never negative
+            factors.append(count)
     bound = {limit[0] for limit in kept}
     inside: list[sympy.Basic] = []
     for factor in factors:

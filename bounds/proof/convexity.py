@@ -74,6 +74,8 @@ def _at_least_one(exponent: Any, premises: Sequence[Any]) -> bool:
 def _by_derivative(e: Any, x: sympy.Symbol, premises: Sequence[Any]) -> int | None:
     if e.has(sympy.Abs, sympy.Max, sympy.Min, sympy.Piecewise, sympy.floor, sympy.ceiling):
         return None  # no second derivative everywhere
+    if any(not _regular(each) for each in e.atoms(sympy.Pow, sympy.log) if x in each.free_symbols):
+        return None  # a pole, or values that are not real
     second = sympy.simplify(sympy.diff(e, x, 2))
     if second == 0:
         return 0
@@ -82,3 +84,14 @@ def _by_derivative(e: Any, x: sympy.Symbol, premises: Sequence[Any]) -> int | No
     if second.is_nonpositive or prove(list(premises), sympy.Le(second, 0, evaluate=False)).ok:
         return -1
     return None
+
+
+def _regular(e: Any) -> bool:
+    """Whether a power or logarithm is real and smooth wherever its variable may be."""
+    if isinstance(e, sympy.log):
+        return bool(e.args[0].is_positive)
+    if e.exp.is_integer and e.exp.is_nonnegative:
+        return True
+    if e.exp.is_nonnegative:
+        return bool(e.base.is_nonnegative)
+    return bool(e.base.is_positive)

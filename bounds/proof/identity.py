@@ -12,7 +12,7 @@ from sympy.core.function import AppliedUndef
 
 from bounds.operators import E, StandardNormal, random_atoms
 from bounds.proof.canonical import canonical
-from bounds.proof.integrals import gaussian_mean, not_regular, transformed
+from bounds.proof.integrals import gaussian_mean, maybe_empty, not_regular, transformed
 from bounds.proof.peeling import induction_refused, least, peeled
 from bounds.proof.quadrature import numerically_nonzero
 from bounds.proof.step import Identity, Step
@@ -80,7 +80,11 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
             lambda e: gaussian_mean(e.args[0]),
         )
     if how.evaluate:
-        witness = not_regular(difference, premises) or numerically_nonzero(difference)
+        witness = (
+            maybe_empty(difference)
+            or not_regular(difference, premises)
+            or numerically_nonzero(difference)
+        )
         if witness:
             return Outcome(False, witness)
         difference = difference.doit()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import sympy
-from sympy import Integral
+from sympy import Integral, Sum
 from sympy.core.function import AppliedUndef
 
 from bounds.operators import random_atoms
@@ -88,6 +88,15 @@ def not_regular(expression: Any, premises: Sequence[Any]) -> str:
             if base.is_positive or prove([*premises, inside], goal).ok:
                 continue
             return f"{base} may be 0 between the limits of {integral}"
+    return ""
+
+
+def maybe_empty(expression: Any) -> str:
+    """Why SymPy must not sum: for it a sum from 1 to -2 is negative, here it is 0."""
+    for total in expression.atoms(Sum):
+        for _, low, high in total.limits:
+            if not sympy.expand(high - low + 1).is_nonnegative:
+                return f"{high} >= {low} - 1 is not known in {total}"
     return ""
 
 

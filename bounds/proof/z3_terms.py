@@ -211,6 +211,8 @@ class Translator:
         for attribute, fact in _SIGNS:
             if getattr(e, attribute):
                 self.facts.append(fact(value))
+        if isinstance(e, sympy.Sum) and e.function.is_nonnegative:
+            self.facts.append(value >= 0)  # without terms it is 0
         if e.is_integer:
             if e.is_positive:
                 self.facts.append(value >= 1)

@@ -355,6 +355,21 @@ def test_cauchy_schwarz():
     refused(expected("cs", Le(first * second, product**2), by=by))
 
 
+def test_jensen_does_not_cross_a_pole():
+    inverse = Lambda(x, x**-2)
+    claim = Le(E(X(t, j)) ** -2, E(X(t, j) ** -2))  # X = 1 or -1 breaks it
+    refused(expected("pole", claim, by=Jensen(inverse, X(t, j))), says="not seen to be convex")
+    claim = Le(1 / E(D(t, j)), E(1 / D(t, j)))
+    accepted(expected("pos", claim, by=Jensen(Lambda(z, 1 / z), D(t, j))))
+
+
+def test_a_sum_without_terms_is_zero_never_negative():
+    step = expected("short", Le(0, T - 3), by=Linearity(over=((t, 1, T - 3),)))
+    refused(step, Le(0, Sum(1, (i, 1, 1))))
+    refused(equal("count", Eq(Sum(t, (t, 1, T - 3)), (T - 3) * (T - 2) / 2), evaluate=True))
+    accepted(equal("count", Eq(Sum(t, (t, 1, T - 1)), T * (T - 1) / 2), evaluate=True))
+
+
 def test_no_sixth_rule():
     refused(expected("six", Le(E(X(t, j)), 1), by="because"), says="none of the five")
 
