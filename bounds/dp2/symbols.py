@@ -55,7 +55,14 @@ nu = sequence("nu", r"\nu", "step_noise_std", "noise std of step t", nonnegative
 omega = sequence("omega", r"\omega", "weight", "weight of step t", positive=True)
 m = sequence("m", "m", "mean_gradient", "mean averaged gradient in coordinate j")
 lower = sequence("lower", r"\ell", "lower_end", "lower end of the box in coordinate j")
-mode = sequence("mode", r"\theta", "mode", "1 in adaptive steps, 0 in the others", nonnegative=True)
+mode = sequence(
+    "mode",
+    r"\theta",
+    "mode",
+    "1 in adaptive steps, 0 in the others",
+    integer=True,
+    nonnegative=True,
+)
 Dup = sequence("Dup", r"\bar D", "preconditioner_mean_bound", "upper bound on E D_j", positive=True)
 S = process("S", "S", "noise_sum", "sum of the noise of a phase before its step t")
 best_gap = parameter("best_gap", r"\Delta_{\min}", "best_gap", ">= 0", "smallest E F(w_t) - F*")
@@ -109,3 +116,4 @@ wc = process(
 gc = process("gc", "g'", "redrawn_gradient", "the averaged gradient of that run")
 mbar = process("mbar", r"\bar m", "averaged_raw_gradient", "mean of the gradients of phase k")
 nbar = process("nbar", r"\bar n", "averaged_noise", "mean of the noise of phase k")
+lip = parameter("lip", r"\lambda", "noise_norm_std", ">= 0", "Lipschitz constant of the noise norm")
