@@ -82,7 +82,7 @@ def by_phase(expression: Any) -> Any:
 BOUND_A = last_metric() + added(Gamt(t))
 
 
-def summed_steps(moments: Any) -> tuple[Step, ...]:
+def summed_steps() -> tuple[Step, ...]:
     """The second moments of the steps, put under their bounds and summed."""
     x, y = Variable("x_"), Variable("y_")
     b = Variable("b_", positive=True)
@@ -168,7 +168,7 @@ THEOREM_A = Theorem(
     source=Source("li2023dp2", "convex theorem", Status.DERIVED),
     assumptions=(*ASSUMPTIONS, *RULES, *CAPPED, SIDES, NORMS, MOMENTS),
     steps=(
-        *summed_steps(None),
+        *summed_steps(),
         *last_steps(),
         *_no_decline(),
         inequality(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from sympy import Abs, And, Eq, Implies, Lambda, Le, Max, erfc, pi, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
-from bounds.dp2.symbols import C, alpha, beta, eps, margin, nu1, s, v, xbar, ynorm, zbar
+from bounds.dp2.symbols import C, alpha, beta, eps, lip, margin, nu1, s, v, xbar, ynorm, zbar
 from bounds.operators import E, Independent, Index, StandardNormal, Variable
 from bounds.proof.methods import Jensen, Linearity
 from bounds.proof.step import Induction, assumed, at, expectation, identity, inequality
@@ -19,7 +19,7 @@ from bounds.theorem import Kind, Source, Status, Theorem
 
 STD = nu1 / sqrt(s)
 LIPSCHITZ = sqrt(1 - beta) * STD
-TAIL = LIPSCHITZ * sqrt(pi / 2) * erfc(margin / sqrt(2))
+TAIL = lip * sqrt(pi / 2) * erfc(margin / sqrt(2))
 
 FIRST_UPDATE = Assumption(
     "first-update",
@@ -67,9 +67,15 @@ NEW_NOISE = Assumption(
     CODE,
 )
 EMA = Assumption("ema-constant", beta < 1, "the EMA constant is below 1", CODE)
+SPREAD = Assumption(
+    "spread",
+    Eq(lip, LIPSCHITZ),
+    "lambda = sqrt((1 - beta)/s) nu1 is the Lipschitz constant of y as a function of the noise",
+    CODE,
+)
 CLEAR = Assumption(
     "clear",
-    Eq(1 / alpha, eps + C + STD + margin * LIPSCHITZ),
+    Eq(1 / alpha, eps + C + STD + margin * lip),
     "1/alpha is the damping plus C plus the noise std, plus a margin of so many stds",
     CODE,
 )
@@ -79,7 +85,7 @@ _v, _y, _z = (Variable(f"{name}_", nonnegative=True) for name in ("v", "y", "z")
 _m, _n = Variable("m_"), Variable("n_")
 _y_next = sqrt(beta * _y**2 + (1 - beta) * _n**2)
 EXCESS = Max(sqrt(v(2 * k, j)) + eps - 1 / alpha, 0)
-_CENTRED = Max(ynorm(k, j) - E(ynorm(k, j)) - margin * LIPSCHITZ, 0)
+_CENTRED = Max(ynorm(k, j) - E(ynorm(k, j)) - margin * lip, 0)
 
 TAIL_THEOREM = Theorem(
     id="dp2.A0.tail",
@@ -96,6 +102,7 @@ TAIL_THEOREM = Theorem(
         GAUSSIAN,
         NEW_NOISE,
         EMA,
+        SPREAD,
         CLEAR,
     ),
     steps=(
@@ -128,6 +135,17 @@ TAIL_THEOREM = Theorem(
             "one",
         ),
         inequality(
+            "squares",
+            Implies(
+                Eq(_z**2, beta * _y**2 + (1 - beta) * _n**2),
+                Eq(
+                    beta * (C + _y) ** 2 + (1 - beta) * (C + Abs(_n)) ** 2,
+                    C**2 + 2 * C * (beta * _y + (1 - beta) * Abs(_n)) + _z**2,
+                ),
+            ),
+        ),
+        inequality("scale", Implies(_m <= _n, C * _m <= C * _n)),
+        inequality(
             "grow",
             Implies(
                 And(
@@ -139,6 +157,8 @@ TAIL_THEOREM = Theorem(
                 beta * _v + (1 - beta) * (_m + _n) ** 2 <= (C + _z) ** 2,
             ),
             "mixed",
+            "squares",
+            at("scale", {_m: beta * _y + (1 - beta) * Abs(_n), _n: _z}),
             "linear",
         ),
         inequality(
@@ -207,9 +227,10 @@ TAIL_THEOREM = Theorem(
             "gaussian",
             "new-noise",
             "ema-constant",
+            "spread",
             note="boucheron2013concentration, Theorem 5.6: y is a function of independent standard "
-            "normals with Lipschitz constant L = sqrt((1 - beta)/s) nu1, hence "
-            "P(y - E y > x) <= exp(-x^2/(2 L^2)); integrated over x from margin L",
+            "normals with Lipschitz constant lambda, hence "
+            "P(y - E y > x) <= exp(-x^2/(2 lambda^2)); integrated over x from theta lambda",
         ),
         inequality(
             "excess",
