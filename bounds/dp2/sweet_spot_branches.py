@@ -6,7 +6,7 @@ from typing import Any
 
 from sympy import And, Eq, Implies, Min, Rational, Sum, ceiling, floor, sqrt
 
-from bounds.assumptions import CODE, Assumption
+from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.sweet_spot import certified, moment_bound, norm, updates
 from bounds.dp2.symbols import C, R, c1, c2, chi, eps, m, nu1, nu2, s
 from bounds.dp2.tradeoff import PAPER
@@ -123,7 +123,7 @@ _INSTANCE = Assumption(
     ),
     "d = 1, T = 1000, m = 0.3, nu1 = 0.01, nu2 = 1, C = 1, eps = 0.01, chi = 0.05, c1 = 0.3, "
     "c2 = 0.01",
-    CODE,
+    CALLER,
 )  # fmt: skip
 _DIPS = And(
     _least(28) < _least(1),

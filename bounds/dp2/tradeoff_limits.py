@@ -6,7 +6,7 @@ from typing import Any
 
 from sympy import And, Eq, Implies, Integer, Rational, ceiling, floor, log, sqrt
 
-from bounds.assumptions import CODE, Assumption
+from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.symbols import c1, c2, c3, c4, eps, s
 from bounds.dp2.tradeoff import (
     CURVE,
@@ -103,7 +103,7 @@ _INSTANCE = Assumption(
     And(Eq(c1, 1), Eq(c2, 9), Eq(c3, Rational(16, 25)), Eq(c4, Rational(1, 100)),
         Eq(eps, Rational(1, 5))),
     "c1 = 1, c2 = 9, c3 = 0.64, c4 = 0.01, eps = 0.2",
-    CODE,
+    CALLER,
 )  # fmt: skip
 _SAWTOOTH = And(
     exact_phi(143) < exact_phi(144),
