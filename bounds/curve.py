@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import sympy
 
 from bounds import glossary
+from bounds.describe import parameters_of
 from bounds.theorem import Theorem
 
 
@@ -37,23 +39,37 @@ def curve_points(theorem: Theorem) -> dict[str, Any]:
     parameters = {each.parameter: each for each in glossary.entries().values()}
     if curve.along not in parameters:
         raise ValueError(f"along = {curve.along!r} of {theorem.id} is no parameter of the glossary")
-    values = np.asarray(curve.values)
-    series = {
-        name: [
-            float(theorem.evaluate(name, **{**curve.fixed, curve.along: value.item()}))
-            for value in values
+    taken = {name: set(parameters_of(theorem.evaluations.get(name, 0))) for name in curve.names}
+    unused = {curve.along, *curve.fixed} - set().union(*taken.values())
+    if unused:
+        raise ValueError(f"fixed = {sorted(unused)} of {theorem.id} is taken by no evaluation here")
+    series = {}
+    for name in curve.names:
+        # An evaluation that does not take the parameter is a level to compare with.
+        given = {key: value for key, value in curve.fixed.items() if key in taken[name]}
+        series[name] = [
+            float(theorem.evaluate(name, **{**given, curve.along: each}))
+            if curve.along in taken[name]
+            else float(theorem.evaluate(name, **given))
+            for each in curve.values
         ]
-        for name in curve.names
-    }
     return {
         "id": theorem.id,
         "title": theorem.title,
         "kind": str(theorem.kind),
         "along": curve.along,
         "along_unit": parameters[curve.along].unit,
-        "values": values.tolist(),
+        "values": _plain(curve.values),
         "series": series,
-        "fixed": {name: np.asarray(value).tolist() for name, value in curve.fixed.items()},
+        "fixed": {name: _plain(value) for name, value in curve.fixed.items()},
         "log_x": curve.log_x,
         "log_y": curve.log_y,
     }
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numbers in JSON's types; a fraction becomes a float."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return [_plain(item) for item in value]
+    number = float(value)
+    return int(number) if isinstance(value, int | sympy.Integer) else number

@@ -104,12 +104,13 @@ def _show(found: "Theorem", *, plot: Path | None, json: bool, quiet: bool) -> No
 
 
 def _list(*, replay: bool, json: bool, quiet: bool) -> None:
-    from bounds import catalogue
+    from bounds import listing
 
-    rows: list[dict[str, Any]] = [dict(row) for row in catalogue.paper_map()]
+    rows: list[dict[str, Any]] = [dict(row) for row in listing.paper_map()]
     if replay:
-        for row, outcome in zip(rows, _replay_all(quiet=quiet), strict=True):
-            row["proof"] = outcome
+        outcomes = _replay_all(quiet=quiet)
+        for row in rows:
+            row["proof"] = outcomes[row["id"]]
     failed = [row["id"] for row in rows if replay and not row["proof"]["ok"]]
     result = {"count": len(rows), "theorems": rows}
 
@@ -125,7 +126,7 @@ def _list(*, replay: bool, json: bool, quiet: bool) -> None:
         fail(f"{len(failed)} of {len(rows)} proofs fail: {', '.join(failed)}", ExitCode.VIOLATION)
 
 
-def _replay_all(*, quiet: bool) -> list[dict[str, Any]]:
+def _replay_all(*, quiet: bool) -> dict[str, dict[str, Any]]:
     from bounds import theorems
     from bounds.describe import outcome
     from bounds.proof.replay import replay_all
@@ -136,4 +137,4 @@ def _replay_all(*, quiet: bool) -> list[dict[str, Any]]:
     found = theorems()
     with progress("replaying", len(found), quiet=quiet) as advance:
         reports = replay_all(found, on_theorem=lambda report: advance(note=report.theorem))
-    return [outcome(reports[id]) for id in found]
+    return {id: outcome(report) for id, report in reports.items()}

@@ -1,5 +1,7 @@
 """The catalogue finds every theorem by itself, refuses doubles, and costs nothing before use."""
 
+import importlib
+import json
 import os
 import subprocess
 import sys
@@ -8,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import bounds
-from bounds import bibliography, catalogue
+from bounds import bibliography, catalogue, listing
 from bounds.describe import describe, symbols_of
 from tests.bounds.made import MADE, made_report
 
@@ -17,7 +19,8 @@ ROOT = Path(bounds.__file__).parents[1]
 
 def test_importing_bounds_imports_nothing_heavy():
     code = (
-        "import sys, bounds; heavy = {'sympy', 'numpy', 'z3', 'flint', 'mpmath'} & set(sys.modules)"
+        "import sys, bounds.listing"
+        "; heavy = {'sympy', 'numpy', 'z3', 'flint', 'mpmath'} & set(sys.modules)"
         "; assert not heavy, heavy; bounds.Theorem; assert 'sympy' in sys.modules"
         "; bounds.theorems(); assert not {'z3', 'flint'} & set(sys.modules)"
     )
@@ -43,7 +46,7 @@ def test_every_theorem_of_every_module_is_listed_once():
         assert any(each is listed for listed in module.THEOREMS)
         assert (ROOT / catalogue.file_of(id)).is_file()
         assert catalogue.theorem(id) is each
-    folders = [ROOT / package.replace(".", "/") for package in catalogue.PACKAGES]
+    folders = [ROOT / package.replace(".", "/") for package in listing.PACKAGES]
     named = [path for folder in folders for path in folder.glob("*.py")]
     with_theorems = {path for path in named if "\nTHEOREMS" in path.read_text(encoding="utf-8")}
     assert {ROOT / catalogue.file_of(id) for id in found} == with_theorems
@@ -57,7 +60,8 @@ def package(tmp_path, monkeypatch):
     for each in (folder.parent, folder):
         (each / "__init__.py").write_text("")
     monkeypatch.syspath_prepend(str(tmp_path))
-    monkeypatch.setattr(catalogue, "PACKAGES", ("made_papers.dp2",))
+    monkeypatch.setattr(listing, "PACKAGES", ("made_papers.dp2",))
+    monkeypatch.setattr(listing, "KEPT", tmp_path / "listing.json")
     catalogue._read.cache_clear()
 
     def add(name, *ids):
@@ -69,8 +73,13 @@ def package(tmp_path, monkeypatch):
 
     yield add
     catalogue._read.cache_clear()
+    unload()
+
+
+def unload():
     for name in [name for name in sys.modules if name.startswith("made_papers")]:
         del sys.modules[name]
+    importlib.invalidate_caches()
 
 
 def test_a_new_module_is_found_and_known_ids_come_first(package):
@@ -88,7 +97,7 @@ def test_a_new_module_is_found_and_known_ids_come_first(package):
     ]
     assert catalogue.module_of("dp2.new") == "made_papers.dp2.aardvark"
     assert catalogue.file_of("dp2.first") == "made_papers/dp2/master.py"
-    row = catalogue.paper_map()[-2]
+    row = listing.paper_map()[-2]
     assert row == {
         "paper": "li2023dp2",
         "item": "Lemma 9",
@@ -110,11 +119,34 @@ def test_doubles_and_foreign_ids_are_refused(package, ids, words):
         catalogue.theorems()
 
 
+def loaded(name):
+    return f"made_papers.dp2.{name}" in sys.modules
+
+
 def test_a_theorem_is_found_without_the_modules_after_it(package):
     package("master", "dp2.first")
     package("weighted", "dp2.second")
     assert catalogue.theorem("dp2.first").id == "dp2.first"
-    assert "made_papers.dp2.weighted" not in sys.modules
+    assert not loaded("weighted")
+
+
+def test_the_kept_list_is_used_as_long_as_it_is_true(package):
+    package("master", "dp2.first")
+    package("weighted", "dp2.second")
+    fresh = listing.paper_map()
+    listing.KEPT.write_text(json.dumps(listing.current()))
+    unload()
+    assert listing.paper_map() == fresh
+    assert not loaded("master")
+    assert catalogue.theorem("dp2.second").id == "dp2.second"  # its module is asked first
+    assert not loaded("master")
+    unload()
+    package("weighted", "dp2.other")
+    package("new", "dp2.third")
+    assert [row["id"] for row in listing.paper_map()] == ["dp2.first", "dp2.other", "dp2.third"]
+    assert loaded("weighted")
+    assert loaded("new")
+    assert not loaded("master")
 
 
 @pytest.mark.parametrize(

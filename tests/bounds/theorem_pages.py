@@ -1,7 +1,8 @@
-"""Writes docs/theorems and docs/paper-map.md: `python -m tests.bounds.theorem_pages`.
+"""Writes docs/theorems, docs/paper-map.md and bounds/listing.json.
 
-Every proof is replayed, and what came of it is kept in docs/theorems/proofs.json: the pages are
-made from the theorems and that file. A page or picture whose theorem is gone is removed.
+`python -m tests.bounds.theorem_pages`, which is what `make theorems` calls. Every proof is
+replayed, and what came of it is kept in docs/theorems/proofs.json: the pages are made from the
+theorems and that file. A page or picture whose theorem is gone is removed.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from bounds import bibliography, catalogue, glossary
+from bounds import bibliography, catalogue, glossary, listing
 from bounds.curve import curve_points
 from bounds.describe import describe, describe_step, proof_json, symbol_json
 from bounds.proof.replay import Report, replay_all
@@ -68,7 +69,7 @@ def indexes(proofs: Mapping[str, Proof]) -> dict[Path, str]:
             **row,
             "proof": {**proofs[row["id"]], "steps": len(proofs[row["id"]]["steps"])},
         }
-        for row in catalogue.paper_map()
+        for row in listing.paper_map()
     ]
     entries = [bibliography.entry(key) for key in dict.fromkeys(row["paper"] for row in rows)]
     papers = {each.key: (each.short, each.reference()) for each in entries}
@@ -117,6 +118,7 @@ def main() -> int:
     proofs = {id: record(theorem, reports[id]) for id, theorem in theorems.items()}
     PICTURES.mkdir(parents=True, exist_ok=True)
     write_json(PROOFS, proofs)
+    write_json(listing.KEPT, listing.current())
     for path, text in pages(proofs).items():
         write_text(path, text)
     for path, theorem in pictures().items():

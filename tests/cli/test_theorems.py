@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 import pytest
 
-from bounds import catalogue
+from bounds import catalogue, listing
 from bounds.proof import replay, tools
 from tests.bounds.made import MADE, made_report
 
@@ -18,8 +18,11 @@ def made(monkeypatch):
     outcome = {}
     monkeypatch.setattr(catalogue, "_read", lambda: MappingProxyType({MADE.id: MADE}))
     monkeypatch.setattr(
-        catalogue, "_walk", lambda package: [(f"{package}.made", MADE)] * ("dp2" in package)
+        catalogue, "_walk", lambda package, **_: [("bounds.dp2.made", MADE)] * ("dp2" in package)
     )
+    monkeypatch.setattr(listing, "modules", lambda _package: {})
+    (row,) = listing.rows_of("tests.bounds.made")
+    monkeypatch.setattr(listing, "paper_map", lambda: [row | {"file": "bounds/dp2/made.py"}])
 
     def stand(theorem, **_options):
         assert theorem is MADE
