@@ -1,0 +1,231 @@
+"""Wrong variants of a theorem: does its proof or a counterexample notice?
+
+Four kinds. A *constant* of the statement is halved and the last step is asked to prove that. A
+*step* is deleted, together with every mention of it, so that what is left must really do without
+it. An *assumption* is dropped in the same way. The *phase* index floor((t - 1)/s) jumps one step
+early, in one assumption or in the statement.
+
+A mutant is killed when its proof no longer replays or a counterexample is found. A halved constant
+on the weak side of an inequality makes a weaker claim, which is still true; then doubling it is
+asked as well, and the constant survives only if both are proved and nothing contradicts them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+import sympy
+
+from bounds.mutants_constants import constants
+from bounds.proof.step import At, Premise
+
+if TYPE_CHECKING:
+    from bounds.counterexample import Counterexample
+    from bounds.proof.replay import Report
+    from bounds.theorem import Theorem
+
+__all__ = ["Change", "Mutant", "Outcome", "judge", "mutants", "outcomes", "survivors"]
+
+
+class Change(StrEnum):
+    """What was done to a theorem."""
+
+    HALVED = "halved"
+    STEP = "step"
+    ASSUMPTION = "assumption"
+    PHASE = "phase"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A wrong variant.
+
+    Attributes
+    ----------
+    id : str
+        The key of `Theorem.slack` that explains it when it survives: ``"halved 2 in 2*s"``,
+        ``"step cross"``, ``"assumption mean"``, ``"phase update"``.
+    change : Change
+    theorem : Theorem
+        The variant.
+    other : Theorem, optional
+        For a constant: the variant with it doubled.
+    """
+
+    id: str
+    change: Change
+    theorem: Theorem
+    other: Theorem | None = None
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a mutant.
+
+    Attributes
+    ----------
+    mutant : Mutant
+    killed : bool
+    how : str
+        ``"replay"``, ``"counterexample"``, with ``"doubled: "`` in front when it was the doubled
+        constant that fails; empty for a survivor.
+    message : str
+    counterexample : Counterexample, optional
+    """
+
+    mutant: Mutant
+    killed: bool
+    how: str = ""
+    message: str = ""
+    counterexample: Counterexample | None = None
+
+
+def mutants(theorem: Theorem) -> Iterator[Mutant]:
+    """All wrong variants of a theorem.
+
+    Parameters
+    ----------
+    theorem : Theorem
+
+    Yields
+    ------
+    Mutant
+    """
+    yield from _halved(theorem)
+    for step in theorem.steps[:-1]:
+        yield Mutant(f"step {step.id}", Change.STEP, without_step(theorem, step.id))
+    for assumption in theorem.assumptions:
+        variant = _unmentioned(theorem.without_assumption(assumption.id), assumption.id)
+        yield Mutant(f"assumption {assumption.id}", Change.ASSUMPTION, variant)
+    yield from _shifted(theorem)
+
+
+def without_step(theorem: Theorem, id: str) -> Theorem:
+    """The theorem with a step and every mention of it left out."""
+    return _unmentioned(theorem.without_step(id), id)
+
+
+def _unmentioned(theorem: Theorem, id: str) -> Theorem:
+    def kept(premise: Premise) -> bool:
+        return (premise.id if isinstance(premise, At) else premise) != id
+
+    steps = tuple(
+        replace(step, premises=tuple(filter(kept, step.premises))) for step in theorem.steps
+    )
+    return replace(theorem, steps=steps)
+
+
+def _halved(theorem: Theorem) -> Iterator[Mutant]:
+    for constant in constants(theorem.statement):
+        yield Mutant(
+            f"halved {constant.shown}",
+            Change.HALVED,
+            theorem.with_claim(constant.halved),
+            theorem.with_claim(constant.doubled),
+        )
+
+
+def _shifted(theorem: Theorem) -> Iterator[Mutant]:
+    """The phase index jumps at t = s instead of t = s + 1."""
+    for at, assumption in enumerate(theorem.assumptions):
+        formula = shifted(assumption.formula)
+        if formula != assumption.formula:
+            changed = (
+                *theorem.assumptions[:at],
+                replace(assumption, formula=formula),
+                *theorem.assumptions[at + 1 :],
+            )
+            yield Mutant(
+                f"phase {assumption.id}", Change.PHASE, replace(theorem, assumptions=changed)
+            )
+    statement = shifted(theorem.statement)
+    if statement != theorem.statement:
+        yield Mutant("phase statement", Change.PHASE, theorem.with_claim(statement))
+
+
+def shifted(sentence: Any) -> Any:
+    """``floor((x - 1)/s)`` becomes ``floor(x/s)``, and ``ceiling(x/s) - 1`` with it."""
+
+    def shift(here: Any) -> Any:
+        top, under = sympy.fraction(sympy.together(here.args[0]))
+        if not under.free_symbols or top.is_number:
+            return here
+        _, constant = top.as_independent(*top.free_symbols, as_Add=True)[::-1]
+        return sympy.floor((top + 1) / under) if constant == -1 else here
+
+    return sentence.replace(lambda here: isinstance(here, sympy.floor), shift)
+
+
+def judge(
+    mutant: Mutant,
+    *,
+    theorems: Mapping[str, Theorem] | None = None,
+    done: dict[str, Report] | None = None,
+    seed: int = 0,
+    tries: int = 100,
+) -> Outcome:
+    """Replay a mutant and look for a counterexample to it.
+
+    Parameters
+    ----------
+    mutant : Mutant
+    theorems, done
+        As in `bounds.proof.replay.replay`; `done` saves replaying cited theorems again.
+    seed, tries
+        As in `Theorem.counterexample`.
+    """
+    first = _judge(mutant, mutant.theorem, theorems, done, seed, tries)
+    if first.killed or mutant.other is None:
+        return first
+    second = _judge(mutant, mutant.other, theorems, done, seed, tries)
+    return replace(second, how=f"doubled: {second.how}") if second.killed else first
+
+
+def _judge(
+    mutant: Mutant,
+    variant: Theorem,
+    theorems: Mapping[str, Theorem] | None,
+    done: dict[str, Report] | None,
+    seed: int,
+    tries: int,
+) -> Outcome:
+    from bounds.counterexample import search
+    from bounds.proof.replay import replay
+
+    report = replay(variant, theorems=theorems, done=done)
+    found = None
+    if mutant.change is not Change.STEP:  # a deleted step changes no claim
+        found = search(variant, seed=seed, tries=tries)
+    if found is not None:
+        return Outcome(mutant, True, "counterexample", found.describe(), found)
+    if report.ok:
+        return Outcome(mutant, False)
+    failed = next((f"{each.id}: {each.message}" for each in report.steps if not each.ok), "")
+    return Outcome(mutant, True, "replay", failed or "; ".join(report.problems))
+
+
+def outcomes(
+    theorem: Theorem,
+    *,
+    theorems: Mapping[str, Theorem] | None = None,
+    done: dict[str, Report] | None = None,
+    seed: int = 0,
+    tries: int = 100,
+) -> list[Outcome]:
+    """`judge` for all mutants of a theorem."""
+    done = {} if done is None else done
+    return [
+        judge(each, theorems=theorems, done=done, seed=seed, tries=tries)
+        for each in mutants(theorem)
+    ]
+
+
+def survivors(theorem: Theorem, **options: Any) -> list[Mutant]:
+    """Mutants of a theorem that neither its proof nor a counterexample kills.
+
+    Each of them must be explained in `Theorem.slack` under its id. Options as in `outcomes`.
+    """
+    return [each.mutant for each in outcomes(theorem, **options) if not each.killed]
