@@ -13,7 +13,7 @@ from bounds.dp2.symbols import C2, D1, C, D, c1, c2, eps, g, s
 from bounds.operators import E, Variable
 from bounds.proof.methods import CauchySchwarz, Linearity
 from bounds.proof.step import at, expectation, inequality
-from bounds.symbols import d, j, t
+from bounds.symbols import j, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
 #: E||g_t||^2 in the metric 1/D_t

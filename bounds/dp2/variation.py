@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, And, Eq, Implies, Le, Max, Or, Sum, ceiling, floor
+from sympy import Abs, Eq, Implies, Le, Max, Or, Sum, ceiling, floor
 
-from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.assumptions import CODE, Assumption
 from bounds.dp2.setting import MODES, growth
-from bounds.dp2.symbols import Q, kappa, mode, s
+from bounds.dp2.symbols import Q, mode, s
 from bounds.operators import E, Index, Variable
 from bounds.proof.methods import Linearity
-from bounds.proof.step import Induction, Step, at, cite, expectation, identity, inequality
+from bounds.proof.step import Induction, Step, at, expectation, identity, inequality
 from bounds.symbols import T, j, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
