@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Eq, Implies, Le, Max, Or, Sum, ceiling, floor
+from sympy import Abs, And, Eq, Implies, Le, Max, Or, Sum, ceiling, floor
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.setting import MODES, growth
@@ -37,6 +37,11 @@ def to_sgd(step: Any) -> Any:
     return Max(mode(step) - mode(step + 1), 0)
 
 
+def in_phase(step: Any) -> Any:
+    """The mode of a step when phases of s steps alternate."""
+    return phase(step) - 2 * floor(phase(step) / 2)
+
+
 START = Assumption("start", Eq(mode(1), 0), "the first phase is DP-SGD", CODE)
 PLAIN = Assumption(
     "plain",
@@ -52,12 +57,14 @@ FROZEN = Assumption(
 )
 PHASES = Assumption(
     "phases",
-    Eq(mode(t), phase(t) - 2 * floor(phase(t) / 2)),
+    Eq(mode(t), in_phase(t)),
     "phases of s steps alternate, DP-SGD first",
     CODE,
 )
 
 _until = Index("until")
+_EARLIER, _LATER = phase(t), phase(t + 1)
+z = Variable("z", integer=True)
 p, q = Variable("p", integer=True), Variable("q", integer=True)
 size = Variable("size", integer=True, positive=True)
 
@@ -66,6 +73,42 @@ def _split(id: str, term: Any) -> Step:
     """The last term of a sum up to `until` by itself."""
     total = Sum(term, (t, 1, _until - 1)) + term.subs(t, _until)
     return identity(id, Eq(Sum(term, (t, 1, _until)), total), induction=Induction(_until))
+
+
+def _between(number: Any) -> tuple[Any, ...]:
+    """An integer below 1 is at most 0, above -1 at least 0."""
+    return tuple(at("whole", {z: number + shift}) for shift in (-1, 0, 1))
+
+
+def _counting(id: str) -> tuple[Step, ...]:
+    """Lemmas on integers, and: a phase is followed by itself or by the next one."""
+    x, y, x2, y2 = floor(p / 2), floor((p + 1) / 2), floor(q / 2), floor((q + 1) / 2)
+    return (
+        inequality("whole", Or(z <= 0, z >= 1), integers=True, note="z is an integer"),
+        inequality("divide", Implies(p * size < q * size, p < q)),
+        inequality(
+            "parity",
+            Implies(
+                Or(Eq(q, p), Eq(q, p + 1)),
+                Eq(Max(q - 2 * x2 - p + 2 * x, 0), y2 - y),
+            ),
+            *_between(p - 2 * x),
+            *_between(y - x),
+            *_between(x2 - x),
+            *_between(x2 - y),
+            *_between(y2 - y),
+            *_between(y2 - x - 1),
+            note="the mode rises from an even phase to the next one, and only then",
+        ),
+        inequality(
+            id,
+            Or(Eq(_LATER, _EARLIER), Eq(_LATER, _EARLIER + 1)),
+            at("divide", {p: _EARLIER, q: _LATER + 1, size: s}),
+            at("divide", {p: _LATER - 1, q: _EARLIER + 1, size: s}),
+            *_between(_LATER - _EARLIER),
+            *_between(t - s * _LATER),
+        ),
+    )
 
 
 _CHANGE = Max(Q(t + 1, j) - Q(t, j), 0)
@@ -164,7 +207,7 @@ CYCLES = Theorem(
 )
 
 _COUNT = Eq(Sum(to_adaptive(t), (t, 1, T - 1)), floor(ceiling(T / s) / 2))
-_EARLIER, _LATER = phase(t), phase(t + 1)
+_K = ceiling(T / s)
 
 COUNT = Theorem(
     id="dp2.variation.count",
@@ -174,25 +217,8 @@ COUNT = Theorem(
     source=_SOURCE,
     assumptions=(PHASES,),
     steps=(
-        inequality(
-            "next",
-            Or(Eq(_LATER, _EARLIER), Eq(_LATER, _EARLIER + 1)),
-            integers=True,
-            note="a phase is followed by itself or by the next one",
-        ),
+        *_counting("next"),
         _split("split", to_adaptive(t)),
-        inequality(
-            "parity",
-            Implies(
-                Or(Eq(q, p), Eq(q, p + 1)),
-                Eq(
-                    Max(q - 2 * floor(q / 2) - p + 2 * floor(p / 2), 0),
-                    floor((q + 1) / 2) - floor((p + 1) / 2),
-                ),
-            ),
-            integers=True,
-            note="from an even phase to the next one, and only then",
-        ),
         inequality(
             "one",
             Eq(to_adaptive(t), floor((_LATER + 1) / 2) - floor((_EARLIER + 1) / 2)),
@@ -207,32 +233,23 @@ COUNT = Theorem(
             at("one", {t: _until}),
             "split",
             induction=Induction(_until),
-            integers=True,
-        ),
-        inequality("divide", Implies(p * size < q * size, p < q)),
-        inequality("whole", Implies(p < q, p + 1 <= q), integers=True),
-        inequality(
-            "below",
-            phase(T) < ceiling(T / s),
-            at("divide", {p: phase(T), q: ceiling(T / s), size: s}),
-            note="floor((T-1)/s) s <= T - 1 < T <= ceil(T/s) s",
-        ),
-        inequality(
-            "above",
-            ceiling(T / s) - 1 < phase(T) + 1,
-            at("divide", {p: ceiling(T / s) - 1, q: phase(T) + 1, size: s}),
-            at("whole", {p: s * (ceiling(T / s) - 1), q: T}),
-            note="(ceil(T/s) - 1) s <= T - 1 < (floor((T-1)/s) + 1) s",
         ),
         inequality(
             "last",
-            Eq(ceiling(T / s), phase(T) + 1),
-            "below",
-            "above",
-            at("whole", {p: phase(T), q: ceiling(T / s)}),
-            at("whole", {p: ceiling(T / s) - 1, q: phase(T) + 1}),
+            Eq(_K, phase(T) + 1),
+            *_between(_K - 1 - phase(T)),
+            at("divide", {p: phase(T), q: _K, size: s}),
+            at("divide", {p: _K - 1, q: phase(T) + 1, size: s}),
+            *_between(T - s * (_K - 1)),
+            note="floor((T-1)/s) s < T <= K s and (K-1) s <= T - 1 < (floor((T-1)/s) + 1) s",
         ),
-        inequality("sum", _COUNT, at("all", {_until: T}), "last", integers=True),
+        inequality(
+            "sum",
+            _COUNT,
+            at("all", {_until: T}),
+            "last",
+            *_between(floor(_K / 2) - floor((phase(T) + 1) / 2)),
+        ),
     ),
     explanation=(
         "With K = ceil(T/s) phases, DP-SGD first, floor(K/2) of them are adaptive: so often the "
@@ -242,7 +259,81 @@ COUNT = Theorem(
     curve=Curve("delay", (1, 2, 5, 10, 20, 50, 100), {"steps": 100}, log_x=True),
 )
 
-_SHARE = s * floor(T / (2 * s)) + Max(0, T - 2 * s * floor(T / (2 * s)) - s)
-_STEPS = Eq(Sum(mode(t), (t, 1, T)), _SHARE)
 
-THEOREMS: tuple[Theorem, ...] = (EXACT, CYCLES, COUNT)
+def adaptive_steps(end: Any) -> Any:
+    """How many of the first `end` steps are adaptive."""
+    cycles = floor(end / (2 * s))
+    return s * cycles + Max(0, end - 2 * s * cycles - s)
+
+
+_STEPS = Eq(Sum(mode(t), (t, 1, T)), adaptive_steps(T))
+_p, _q, _q2 = floor(_until / s), floor(_until / (2 * s)), floor((_until + 1) / (2 * s))
+
+STEPS = Theorem(
+    id="dp2.variation.steps",
+    title="How many adaptive steps a run has",
+    statement=_STEPS,
+    kind=Kind.IDENTITY,
+    source=_SOURCE,
+    assumptions=(PHASES,),
+    steps=(
+        inequality("whole", Or(z <= 0, z >= 1), integers=True, note="z is an integer"),
+        inequality("divide", Implies(p * size < q * size, p < q)),
+        inequality(
+            "half",
+            Or(Eq(_p, 2 * _q), Eq(_p, 2 * _q + 1)),
+            at("divide", {p: 2 * _q, q: _p + 1, size: s}),
+            at("divide", {p: _p, q: 2 * _q + 2, size: s}),
+            *_between(_p - 2 * _q),
+        ),
+        inequality(
+            "parity",
+            Implies(
+                Or(Eq(p, 2 * q), Eq(p, 2 * q + 1)),
+                Eq(p - 2 * floor(p / 2), p - 2 * q),
+            ),
+            *_between(floor(p / 2) - q),
+        ),
+        inequality(
+            "next",
+            Or(Eq(_q2, _q), And(Eq(_q2, _q + 1), Eq(_until + 1, 2 * s * (_q + 1)))),
+            at("divide", {p: _q, q: _q2 + 1, size: 2 * s}),
+            at("divide", {p: _q2 - 1, q: _q + 1, size: 2 * s}),
+            *_between(_q2 - _q),
+            *_between(_until - 2 * s * _q2),
+            *_between(_until - 2 * s * (_q + 1)),
+        ),
+        inequality(
+            "one",
+            Eq(mode(_until + 1), adaptive_steps(_until + 1) - adaptive_steps(_until)),
+            "half",
+            "next",
+            at("phases", {t: _until + 1}),
+            at("parity", {p: _p, q: _q}),
+            *_between(_until + 1 - s * (2 * _q + 1)),
+        ),
+        inequality(
+            "first",
+            Eq(mode(1), adaptive_steps(1)),
+            at("phases", {t: 1}),
+            at("divide", {p: 1, q: floor(1 / (2 * s)), size: 2 * s}),
+            *_between(floor(1 / (2 * s))),
+        ),
+        inequality(
+            "all",
+            Eq(Sum(mode(t), (t, 1, _until)), adaptive_steps(_until)),
+            "one",
+            "first",
+            induction=Induction(_until),
+        ),
+        inequality("sum", _STEPS, at("all", {_until: T})),
+    ),
+    explanation=(
+        "Of T steps in alternating phases of s, DP-SGD first, exactly this many are adaptive: s "
+        "for each full cycle of 2 s steps, and what is left over beyond s."
+    ),
+    evaluations={"bound": adaptive_steps(T)},
+    curve=Curve("delay", (1, 2, 5, 10, 20, 40, 50, 60, 100), {"steps": 100}),
+)
+
+THEOREMS: tuple[Theorem, ...] = (EXACT, CYCLES, COUNT, STEPS)
