@@ -21,6 +21,7 @@ from bounds.evaluate_mpmath import DIGITS, Mp
 from bounds.evaluate_numpy import Arrays
 from bounds.evaluate_scalar import Walk
 from bounds.operators import Conditional, E, Independent, StandardNormal
+from bounds.proof.tools import load
 
 __all__ = ["BACKENDS", "arguments_of", "compile", "evaluate", "exact_fraction"]
 
@@ -61,7 +62,8 @@ def evaluate(
     ------
     ValueError
         An unknown backend or parameter, a missing one, a value outside its domain, an assumption
-        that does not hold, an expression that is not defined at these values.
+        that does not hold, an expression that is not defined at these values; python-flint is
+        not installed and balls are asked for.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend = {backend!r} is not allowed: {', '.join(BACKENDS)}")
@@ -170,17 +172,10 @@ def _scalar(expression: Any, values: dict[Any, Any], backend: str, log: bool) ->
 
 
 def _ball(expression: Any, values: dict[Any, Any], read: dict[Any, Any], log: bool) -> Any:
-    try:
-        from flint import ctx
+    load("flint")  # says which extra has it
+    from bounds.proof.balls import evaluated
 
-        from bounds.proof.balls import BITS, Balls
-    except ImportError:
-        raise ImportError(
-            "backend = 'ball' needs python-flint: pip install dp2theory[prove]"
-        ) from None
-    with ctx.workprec(BITS):
-        made = Walk(Balls(), values, read).number(expression)
-        made = made.log() if log else made
+    made = evaluated(expression, values, read, log=log)
     if not made.is_finite():
         raise ValueError(f"{_where(expression)} is not defined at these values")
     return made

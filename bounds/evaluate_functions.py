@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from bounds.evaluate_mpmath import Mp
 
-__all__ = ["BINOMIAL", "FUNCTIONS", "MP", "Values", "constant"]
+__all__ = ["BINOMIAL", "FUNCTIONS", "KUMMER", "LOG_KUMMER", "MP", "Values", "constant"]
 
 Values = NDArray[Any]
 
@@ -69,7 +69,17 @@ def _binomial(top: float, under: float) -> float:
         return math.nan if math.isnan(top + under) else math.inf
 
 
+def _kummer(first: float, second: float, argument: float) -> float:
+    return float(MP.mp.hyp1f1(first, second, argument))
+
+
+def _log_kummer(first: float, second: float, argument: float) -> float:
+    return float(MP.mp.log(abs(MP.mp.hyp1f1(first, second, argument))))
+
+
 BINOMIAL = np.frompyfunc(_binomial, 2, 1)
+KUMMER = np.frompyfunc(_kummer, 3, 1)
+LOG_KUMMER = np.frompyfunc(_log_kummer, 3, 1)
 
 
 @lru_cache(maxsize=10_000)

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 import sympy
 
+from bounds.evaluate_functions import LOG_KUMMER
 from bounds.evaluate_mpmath import Mp
 from bounds.evaluate_numpy import Arrays, Values
-from bounds.evaluate_scalar import free_symbols
+from bounds.evaluate_scalar import free_symbols, is_kummer, kummer
 
 __all__ = ["SignLog", "sign_log"]
 
@@ -77,6 +78,10 @@ class _Logs:
         if here.func in _LOGS and len(here.args) == 1:
             argument = self.arrays.value(here.args[0])
             return np.ones_like(argument), np.asarray(_LOGS[here.func](argument), dtype=float)
+        if is_kummer(here):
+            value = self.arrays.value(here)
+            logs = LOG_KUMMER(*map(self.arrays.value, kummer(here)))
+            return np.sign(value), np.asarray(logs, dtype=float)
         return _plain(self.arrays.value(here))
 
     def _power(self, here: Any) -> SignLog:

@@ -69,6 +69,10 @@ class Mp:
             raise ValueError(f"{name} of {self.mp.nstr(argument, 8)} is not real")
         return made
 
+    def kummer(self, first: Any, second: Any, argument: Any) -> Any:
+        """The confluent hypergeometric function 1F1."""
+        return self.mp.hyp1f1(first, second, argument)
+
     def extreme(self, largest: bool, left: Any, right: Any) -> Any:
         """The larger or smaller one."""
         return max(left, right) if largest else min(left, right)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from sympy.core.function import AppliedUndef
 
 from bounds.evaluate_exact import exact_fraction
-from bounds.evaluate_functions import BINOMIAL, FUNCTIONS, MP, Values, constant
-from bounds.evaluate_scalar import Walk, free_symbols
+from bounds.evaluate_functions import BINOMIAL, FUNCTIONS, KUMMER, MP, Values, constant
+from bounds.evaluate_scalar import Walk, free_symbols, is_kummer, kummer
 from bounds.evaluate_truth import ORDERS
 
 __all__ = ["Arrays", "Values"]
@@ -104,6 +104,8 @@ class Arrays:
         if isinstance(here, sympy.binomial):
             top, under = (self.value(each) for each in here.args)
             return np.asarray(BINOMIAL(top, under), dtype=float)
+        if is_kummer(here):
+            return np.asarray(KUMMER(*map(self.value, kummer(here))), dtype=float)
         if here.func in FUNCTIONS and len(here.args) == 1:
             return FUNCTIONS[here.func](self.value(here.args[0]))
         return self.other(here)

@@ -18,7 +18,7 @@ from sympy.core.function import AppliedUndef
 
 from bounds.evaluate_truth import ORDERS, decide
 
-__all__ = ["FUNCTIONS", "Arithmetic", "Walk", "free_symbols"]
+__all__ = ["FUNCTIONS", "Arithmetic", "Walk", "free_symbols", "is_kummer", "kummer"]
 
 _LONGEST = 4096  # bits of a fraction that stays exact
 _MOST_TERMS = 2_000_000
@@ -63,6 +63,9 @@ class Arithmetic(Protocol):
     def function(self, name: str, argument: Any) -> Any:
         """A function of `FUNCTIONS`, or ``abs``."""
 
+    def kummer(self, first: Any, second: Any, argument: Any) -> Any:
+        """The confluent hypergeometric function 1F1."""
+
     def extreme(self, largest: bool, left: Any, right: Any) -> Any:
         """The larger or the smaller one."""
 
@@ -80,6 +83,16 @@ class Arithmetic(Protocol):
 def free_symbols(expression: sympy.Basic) -> frozenset[Any]:
     """Free symbols; remembered, because a walk asks again and again."""
     return frozenset(expression.free_symbols)
+
+
+def is_kummer(here: Any) -> bool:
+    """Whether an expression is a confluent hypergeometric function, ``hyper((a,), (b,), x)``."""
+    return isinstance(here, sympy.hyper) and len(here.args[0]) == len(here.args[1]) == 1
+
+
+def kummer(here: Any) -> tuple[Any, Any, Any]:
+    """Its a, b and x."""
+    return here.args[0][0], here.args[1][0], here.args[2]
 
 
 class Walk:
@@ -159,6 +172,9 @@ class Walk:
             return self._gamma(self.value(here.args[0]), here)
         if isinstance(here, sympy.binomial):
             return self._binomial(here)
+        if is_kummer(here):
+            first, second, argument = (self.number(each) for each in kummer(here))
+            return self.arithmetic.kummer(first, second, argument)
         if here.func in FUNCTIONS:
             return self._function(here)
         return self.other(here)

@@ -14,7 +14,7 @@ from typing import Any
 import sympy
 from flint import arb, ctx, fmpq, fmpz  # python-flint has no types: a ball is Any there
 
-from bounds.evaluate_scalar import FUNCTIONS, Walk
+from bounds.evaluate_scalar import FUNCTIONS, Walk, is_kummer
 
 __all__ = ["BITS", "Balls", "ball_function", "enclose"]
 
@@ -89,6 +89,10 @@ class Balls:
         made: arb = getattr(argument, name)()
         return made
 
+    def kummer(self, first: arb, second: arb, argument: arb) -> arb:
+        """The confluent hypergeometric function 1F1."""
+        return argument.hypgeom_1f1(first, second)
+
     def extreme(self, largest: bool, left: arb, right: arb) -> arb:
         """The larger or smaller one."""
         return left.max(right) if largest else left.min(right)
@@ -156,6 +160,13 @@ def enclose(expression: Any, values: dict[Any, Any], *, bits: int = BITS) -> arb
     with ctx.workprec(bits):
         made: arb = Walk(Balls(), values).number(expression)
         return made
+
+
+def evaluated(expression: Any, values: Any, read: Any, *, log: bool) -> arb:
+    """`bounds.evaluate.evaluate` for backend ``"ball"``; `read` is what floors see."""
+    with ctx.workprec(BITS):
+        made: arb = Walk(Balls(), values, read).number(expression)
+        return made.log() if log else made
 
 
 def ball_function(expression: Any, symbols: Sequence[Any], *, bits: int = 96) -> Callable[..., arb]:
@@ -226,11 +237,13 @@ _SHAPES = (
     sympy.sign,
     sympy.factorial,
     sympy.binomial,
+    sympy.hyper,
     *FUNCTIONS,
 )
 
 
 def _check(expression: Any) -> None:
     for here in sympy.preorder_traversal(expression):
-        if not isinstance(here, _SHAPES):
+        known = isinstance(here, _SHAPES) and (not isinstance(here, sympy.hyper) or is_kummer(here))
+        if not known:
             raise ValueError(f"{type(here).__name__} is not known to ball arithmetic: {here}")

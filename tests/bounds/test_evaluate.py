@@ -65,6 +65,10 @@ CASES = [
         [{"ema": b, "phases": 3, "mean_gradient": np.array([1.0, -2.0, 0.5])} for b in (0, 0.9)],
     ),
     (
+        sympy.hyper((-rho / 2,), (sympy.Rational(1, 2),), -(h**2) / 2),
+        [{"rate_ratio": a, "staleness_ratio": b} for a in (0.7, 2, 9.5) for b in (0, 1.5, 12)],
+    ),
+    (
         sympy.exp(-(eps**2)) * sympy.erfc(eps) + sympy.gamma(eps) / sympy.tanh(eps) + 0**beta,
         [{"damping": e, "ema": b} for e in (0.25, 3, 10) for b in (0, 0.5)],
     ),
