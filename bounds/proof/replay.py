@@ -17,6 +17,7 @@ from bounds.proof.tools import MissingTool, Outcome
 if TYPE_CHECKING:
     from bounds.theorem import Theorem
 
+Outcomes = dict[tuple[Any, ...], Outcome]
 Checker = Callable[[Step, Sequence[sympy.Basic]], Outcome]
 
 
@@ -150,6 +151,7 @@ def replay(
     *,
     theorems: Mapping[str, Theorem] | None = None,
     done: dict[str, Report] | None = None,
+    outcomes: Outcomes | None = None,
 ) -> Report:
     """Check a theorem's proof from scratch.
 
@@ -161,6 +163,9 @@ def replay(
     done : dict, optional
         Reports of theorems that this call has replayed already (so that a replay of the whole
         catalogue checks each proof once); it is filled.
+    outcomes : dict, optional
+        What rules said of equal steps with equal premises before, for many replays of nearly the
+        same proof (mutants); it is filled. Without it every step is checked.
 
     Returns
     -------
@@ -171,7 +176,7 @@ def replay(
     MissingTool
         When z3 or python-flint is needed and not installed.
     """
-    return _Replay(theorem, theorems, {} if done is None else done, ()).run()
+    return _Replay(theorem, theorems, {} if done is None else done, (), outcomes).run()
 
 
 class _Replay:
@@ -181,7 +186,9 @@ class _Replay:
         theorems: Mapping[str, Theorem] | None,
         done: dict[str, Report],
         open_: tuple[str, ...],
+        outcomes: Outcomes | None = None,
     ) -> None:
+        self.outcomes = outcomes
         self.theorem = theorem
         self.theorems = theorems
         self.done = done
@@ -200,7 +207,7 @@ class _Replay:
         if id not in theorems:
             raise PremiseError(f"there is no theorem {id}")
         if id not in self.done:
-            report = _Replay(theorems[id], self.theorems, self.done, self.open).run()
+            report = _Replay(theorems[id], self.theorems, self.done, self.open, self.outcomes).run()
             self.done[id] = report
         report = self.done[id]
         if not report.ok:
@@ -246,12 +253,7 @@ class _Replay:
             sentences, names = self.resolver.premises(step)
             start = time.process_time()
             try:
-                checker = CHECKERS.get(step.rule)
-                outcome = (
-                    Outcome(False, f"there is no rule {step.rule!r}")
-                    if checker is None
-                    else checker(step, sentences)
-                )
+                outcome = self._checked(step, sentences)
             finally:
                 spent = time.process_time() - start
         except MissingTool:
@@ -271,6 +273,17 @@ class _Replay:
             step.conclusion,
             step.note,
         )
+
+    def _checked(self, step: Step, sentences: Sequence[sympy.Basic]) -> Outcome:
+        checker = CHECKERS.get(step.rule)
+        if checker is None:
+            return Outcome(False, f"there is no rule {step.rule!r}")
+        if self.outcomes is None:
+            return checker(step, sentences)
+        key = (step.rule, step.conclusion, tuple(sentences), repr(step.by), step.note)
+        if key not in self.outcomes:
+            self.outcomes[key] = checker(step, sentences)
+        return self.outcomes[key]
 
 
 def replay_all(

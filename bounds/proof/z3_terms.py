@@ -61,6 +61,10 @@ class Translator:
             return z3.BoolVal(False)
         if isinstance(formula, Relational):
             left, right = (self.number(side) for side in formula.args)
+            if all(side.is_integer for side in formula.args):
+                # What reals do not know: integers that differ, differ by 1 at least.
+                self.facts.append(z3.Or(left <= right, left >= right + 1))
+                self.facts.append(z3.Or(left >= right, left <= right - 1))
             return {
                 sympy.Eq: lambda: left == right,
                 sympy.Ne: lambda: left != right,

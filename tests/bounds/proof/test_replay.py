@@ -219,6 +219,28 @@ def test_a_catalogue_is_replayed_once_each(monkeypatch):
     assert all(report.ok for report in reports.values())
 
 
+def test_remembered_outcomes_are_asked_for(monkeypatch):
+    asked = []
+    counted = {
+        rule: (
+            lambda step, premises, check=check: (asked.append(step.id), check(step, premises))[1]
+        )
+        for rule, check in module.CHECKERS.items()
+    }
+    monkeypatch.setattr(module, "CHECKERS", counted)
+    outcomes = {}
+    assert replay(SMALL, outcomes=outcomes).ok
+    assert replay(SMALL, outcomes=outcomes).ok
+    assert asked == ["lemma", "point", "total"]
+    assert not replay(SMALL.without_assumption("damped"), outcomes=outcomes).ok
+    assert asked == ["lemma", "point", "total"]
+    half = SMALL.with_claim(STATEMENT.func(STATEMENT.lhs, STATEMENT.rhs / 2))
+    assert not replay(half, outcomes=outcomes).ok
+    assert asked == ["lemma", "point", "total", "total"]
+    assert SMALL.replay().ok
+    assert asked[4:] == ["lemma", "point", "total"]
+
+
 def test_a_missing_tool_is_no_proof(monkeypatch):
     def missing(name):
         raise MissingTool(f"{name} is not installed")

@@ -212,6 +212,13 @@ def test_numbers_are_known_outwards():
     refused(inequality("pi", Le(x, 3 * z)), Le(x, pi * z))
 
 
+def test_integers_that_differ_differ_by_one():
+    accepted(inequality("next", Implies(And(j <= t + 1, j > t), Eq(j, t + 1))))
+    accepted(inequality("next", Implies(i < j, i + 1 <= j), integers=True))
+    refused(inequality("next", Implies(And(x <= y + 1, x > y), Eq(x, y + 1))))
+    refused(inequality("next", Implies(i < j, i + 2 <= j)))
+
+
 def test_division_by_what_may_be_zero_proves_nothing():
     refused(inequality("cancel", Le(1 / x, 1 / y)), Le(y, x))
 
