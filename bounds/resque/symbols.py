@@ -92,3 +92,11 @@ G_est = parameter(
 query_factor = parameter(
     "query_factor", "c_q", "query_factor", "> 0", "gradients of an accelerated solver: its factor"
 )
+tau_1 = parameter("tau_1", r"\tau_1", "divergence", ">= 0", "bound on a Rényi divergence")
+tau_2 = parameter("tau_2", r"\tau_2", "second_divergence", ">= 0", "bound on a second one")
+zeta = parameter("zeta", r"\zeta", "failure_probability", "in [0, 1]", "weight that is cut off")
+zeta_2 = parameter("zeta_2", r"\zeta_2", "second_failure_probability", "in [0, 1]", "a second one")
+eta_b = parameter(
+    "eta_b", r"\eta", "touch_probability", "in [0, 1]", "P(a record is drawn at least once)"
+)
+eta_step = parameter("eta_step", r"\eta", "ball_learning_rate", "> 0", "step size in the ball")
