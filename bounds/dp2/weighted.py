@@ -21,7 +21,8 @@ from bounds.dp2.symbols import (
     omega,
 )
 from bounds.dp2.two_modes import GRADIENT, RUN, SIZE, moment_bound
-from bounds.dp2.variation import to_adaptive, to_sgd
+from bounds.dp2.counts import to_adaptive
+from bounds.dp2.variation import to_sgd
 from bounds.operators import E, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, cite, expectation, inequality
