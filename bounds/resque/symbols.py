@@ -100,3 +100,10 @@ eta_b = parameter(
     "eta_b", r"\eta", "touch_probability", "in [0, 1]", "P(a record is drawn at least once)"
 )
 eta_step = parameter("eta_step", r"\eta", "ball_learning_rate", "> 0", "step size in the ball")
+delta_far = parameter(
+    "delta_far",
+    r"\delta_{\ge 1}",
+    "touched_delta",
+    "in [0, 1]",
+    "privacy profile at epsilon given that the record is drawn",
+)
