@@ -1,10 +1,11 @@
-"""What the theorems on alternating modes assume: DP-SGD steps and adaptive steps in turn."""
+"""Runs that alternate DP-SGD steps and adaptive steps: what the theorems on them assume."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from sympy import Eq, Implies, Le, Sum
+from sympy import Eq, Implies, Le, Max, Min, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.setting import (
@@ -17,12 +18,11 @@ from bounds.dp2.setting import (
     OVER_J,
     UNBIASED,
     VARIANCE,
-    noise_after,
-    update,
 )
-from bounds.dp2.symbols import C, D, D1, Gam, g, mode, nu, nu1, nu2
+from bounds.dp2.symbols import D1, C, D, Gam, N, Rj, g, lower, mode, nu, nu1, nu2, w
 from bounds.dp2.variation import START
 from bounds.operators import E
+from bounds.proof.step import Step, inequality
 from bounds.symbols import d, j, t
 
 NOISE = Assumption(
@@ -56,21 +56,32 @@ SIZE = Assumption(
     CALLER,
 )
 
-RUN = (
-    INSIDE,
-    OPTIMUM,
-    update(noise_after),
-    CONVEX,
-    UNBIASED,
-    FRESH,
-    MEAN,
-    VARIANCE,
-    MODES,
-    START,
-    NOISE,
-    IDENTITY,
-    KEPT,
-)
+
+def run(step_size: Callable[[Any], Any]) -> tuple[Assumption, ...]:
+    """The assumptions on a run with these step sizes."""
+    moved = w(t, j) - step_size(t) * (g(t, j) / D(t, j) + N(t, j))
+    return (
+        INSIDE,
+        OPTIMUM,
+        Assumption(
+            "update",
+            Eq(w(t + 1, j), Min(Max(moved, lower(j)), lower(j) + Rj(j))),
+            "w_{t+1} is w_t - step (g_t/D_t + N_t), clipped to the box in every coordinate",
+            CODE,
+        ),
+        CONVEX,
+        UNBIASED,
+        FRESH,
+        MEAN,
+        VARIANCE,
+        MODES,
+        START,
+        NOISE,
+        IDENTITY,
+        KEPT,
+        GRADIENT,
+        SIZE,
+    )
 
 
 def moment_bound(step: Any) -> Any:
@@ -78,3 +89,19 @@ def moment_bound(step: Any) -> Any:
     sgd = C**2 + d * nu1**2
     adaptive = Gam + nu2**2 * D1
     return (1 - mode(step)) * sgd + mode(step) * adaptive
+
+
+ONE_MOMENT = Sum(E(g(t, j) ** 2 / D(t, j)) + nu(t) ** 2 * E(D(t, j)), OVER_J)
+MOMENT_STEPS: tuple[Step, ...] = (
+    inequality(
+        "noise-size",
+        Le(
+            nu(t) ** 2 * Sum(E(D(t, j)), OVER_J),
+            (1 - mode(t)) * d * nu1**2 + mode(t) * nu2**2 * D1,
+        ),
+        "noise",
+        "modes",
+        "size",
+    ),
+    inequality("moment", Le(ONE_MOMENT, moment_bound(t)), "noise-size", "gradient"),
+)
