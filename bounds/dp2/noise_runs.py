@@ -10,13 +10,13 @@ from __future__ import annotations
 from sympy import And, Eq, Gt, Implies, Le, Sum
 
 from bounds.assumptions import CODE, Assumption
-from bounds.dp2.symbols import L, N, Nc, eta, g, gc, l, nu1, s, w, wc
+from bounds.dp2.symbols import L, N, Nc, ell, eta, g, gc, nu1, s, w, wc
 from bounds.operators import E, Independent
 from bounds.proof.methods import Linearity, ZeroMean
 from bounds.proof.step import Induction, Step, at, expectation, identity, inequality
 from bounds.symbols import d, i, j, k, t
 
-_L = (l, 1, d)
+_L = (ell, 1, d)
 
 UPDATE = Assumption(
     "update",
@@ -26,14 +26,14 @@ UPDATE = Assumption(
 )
 COPY = Assumption(
     "copy",
-    Eq(wc(i, j, k + 1, l), wc(i, j, k, l) - eta * (gc(i, j, k, l) + N(i + k, l))),
+    Eq(wc(i, j, k + 1, ell), wc(i, j, k, ell) - eta * (gc(i, j, k, ell) + N(i + k, ell))),
     "the second run goes on with the same batches and the same noise",
     CODE,
 )
 REDRAWN = Assumption(
     "redrawn",
     Eq(
-        Sum((wc(i, j, 1, l) - w(i + 1, l)) ** 2, _L),
+        Sum((wc(i, j, 1, ell) - w(i + 1, ell)) ** 2, _L),
         eta**2 * (Nc(i, j) - N(i, j)) ** 2,
     ),
     "the two runs are one up to step i, and there differ in coordinate j of the noise",
@@ -47,13 +47,13 @@ SAME_LAW = Assumption(
 )
 SECOND_DRAW = Assumption(
     "second_draw",
-    Independent(Nc(i, j), w(t, l), N(t, l)),
+    Independent(Nc(i, j), w(t, ell), N(t, ell)),
     "the second draw is independent of the first run",
     CODE,
 )
 FIRST_DRAW = Assumption(
     "first_draw",
-    Independent(N(i, j), wc(i, j, k, l)),
+    Independent(N(i, j), wc(i, j, k, ell)),
     "the second run does not use the noise that was replaced",
     CODE,
 )
@@ -70,8 +70,8 @@ FRESH_START = Assumption(
 CONVEX = Assumption(
     "convex",
     Le(
-        Sum((gc(i, j, k, l) - g(i + k, l)) ** 2, _L),
-        L * Sum((gc(i, j, k, l) - g(i + k, l)) * (wc(i, j, k, l) - w(i + k, l)), _L),
+        Sum((gc(i, j, k, ell) - g(i + k, ell)) ** 2, _L),
+        L * Sum((gc(i, j, k, ell) - g(i + k, ell)) * (wc(i, j, k, ell) - w(i + k, ell)), _L),
     ),
     "the loss of every batch is convex and L-smooth on the whole space: its gradient is "
     "co-coercive",
@@ -92,10 +92,10 @@ ASSUMPTIONS = (
     STEP_SIZE,
 )
 
-_APART = (wc(i, j, k, l) - w(i + k, l)) ** 2
+_APART = (wc(i, j, k, ell) - w(i + k, ell)) ** 2
 _GAP = Sum(_APART, _L)
-_NEXT = Sum((wc(i, j, k + 1, l) - w(i + k + 1, l)) ** 2, _L)
-_TURN = (gc(i, j, k, l) - g(i + k, l)) ** 2
+_NEXT = Sum((wc(i, j, k + 1, ell) - w(i + k + 1, ell)) ** 2, _L)
+_TURN = (gc(i, j, k, ell) - g(i + k, ell)) ** 2
 _NOISE = N(i, j) - Nc(i, j)
 _COORDINATE = w(i + k, j) - wc(i, j, k, j)
 
@@ -106,11 +106,13 @@ NEAR: tuple[Step, ...] = (
         Eq(
             _NEXT,
             _GAP
-            - 2 * eta * Sum((gc(i, j, k, l) - g(i + k, l)) * (wc(i, j, k, l) - w(i + k, l)), _L)
+            - 2
+            * eta
+            * Sum((gc(i, j, k, ell) - g(i + k, ell)) * (wc(i, j, k, ell) - w(i + k, ell)), _L)
             + eta**2 * Sum(_TURN, _L),
         ),
         "copy",
-        at("update", {t: i + k, j: l}),
+        at("update", {t: i + k, j: ell}),
     ),
     inequality("turn", Le(0, _TURN, evaluate=False)),
     expectation("turns", Le(0, Sum(_TURN, _L), evaluate=False), "turn", by=Linearity(over=(_L,))),
@@ -122,13 +124,13 @@ NEAR: tuple[Step, ...] = (
     inequality("distance", Le(0, _APART, evaluate=False)),
     expectation(
         "distances",
-        Le(0, Sum(_APART, (l, 1, t - 1)), evaluate=False),
+        Le(0, Sum(_APART, (ell, 1, t - 1)), evaluate=False),
         "distance",
-        by=Linearity(over=((l, 1, t - 1),)),
+        by=Linearity(over=((ell, 1, t - 1),)),
     ),
     inequality(
         "one_of",
-        Implies(Le(j, t), Le(_COORDINATE**2, Sum(_APART, (l, 1, t)))),
+        Implies(Le(j, t), Le(_COORDINATE**2, Sum(_APART, (ell, 1, t)))),
         "whole",
         "distances",
         induction=Induction(t),

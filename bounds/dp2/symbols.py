@@ -104,7 +104,7 @@ ynorm = process(
     "ynorm", "y", "noise_norm", "EMA norm of the averaged noise after k updates", nonnegative=True
 )
 margin = parameter("margin", r"\theta", "decay_margin", ">= 0", "stds by which 1/alpha clears v")
-l = index("l", "a third coordinate", "third_coordinate")
+ell = index("l", "a third coordinate", "third_coordinate")
 Nc = process("Nc", "N'", "redrawn_noise", "noise of step i in coordinate j, drawn a second time")
 wc = process(
     "wc",
@@ -117,3 +117,10 @@ gc = process("gc", "g'", "redrawn_gradient", "the averaged gradient of that run"
 mbar = process("mbar", r"\bar m", "averaged_raw_gradient", "mean of the gradients of phase k")
 nbar = process("nbar", r"\bar n", "averaged_noise", "mean of the noise of phase k")
 lip = parameter("lip", r"\lambda", "noise_norm_std", ">= 0", "Lipschitz constant of the noise norm")
+Tad = parameter(
+    "Tad", r"T_{\mathrm{ad}}", "adaptive_step_count", "integer >= 0", "adaptive steps among T"
+)
+gap1 = parameter("gap1", r"\Delta_1", "initial_gap", ">= 0", "bound on F(w_1) - inf F")
+alpha0 = parameter("alpha0", r"\alpha_0", "rate_constant", "> 0", "eta = alpha0/sqrt(d)")
+c_s = parameter("c_s", "c_s", "noise_constant", "> 0", "sigma^2 = c_s b^2 T log(1/delta)/(n eps)^2")
+c_T = parameter("c_T", "c_T", "steps_constant", "> 0", "steps over n eps_dp/log(1/delta)")
