@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import sympy
-
 from bounds import glossary
-from bounds.describe import parameters_of
+from bounds.describe import parameters_of, plain_numbers
 from bounds.theorem import Theorem
 
 
@@ -59,17 +56,9 @@ def curve_points(theorem: Theorem) -> dict[str, Any]:
         "kind": str(theorem.kind),
         "along": curve.along,
         "along_unit": parameters[curve.along].unit,
-        "values": _plain(curve.values),
+        "values": plain_numbers(curve.values),
         "series": series,
-        "fixed": {name: _plain(value) for name, value in curve.fixed.items()},
+        "fixed": {name: plain_numbers(value) for name, value in curve.fixed.items()},
         "log_x": curve.log_x,
         "log_y": curve.log_y,
     }
-
-
-def _plain(value: Any) -> Any:
-    """Numbers and arrays of numbers in JSON's types; a fraction becomes a float."""
-    if isinstance(value, np.ndarray | list | tuple):
-        return [_plain(item) for item in value]
-    number = float(value)
-    return int(number) if isinstance(value, int | sympy.Integer) else number

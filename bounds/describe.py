@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import sympy
 from sympy.core.function import AppliedUndef
 
@@ -13,7 +14,7 @@ from bounds.catalogue import file_of
 from bounds.latex import to_latex
 from bounds.operators import Index, Variable
 from bounds.proof.step import At, Cited, Premise, Rule, Step
-from bounds.theorem import Theorem
+from bounds.theorem import Curve, Theorem
 
 if TYPE_CHECKING:
     from bounds.proof.replay import Report
@@ -32,7 +33,7 @@ def describe(theorem: Theorem, report: Report | None = None) -> dict[str, Any]:
     -------
     dict
         What `Theorem.to_json` gives, and ``file``, ``general_in``, ``symbols``, ``steps``,
-        ``evaluations`` with LaTeX and parameters, ``references`` and ``proof``.
+        ``evaluations`` with LaTeX and parameters, ``curve``, ``references`` and ``proof``.
     """
     plain = theorem.to_json()
     plain["file"] = file_of(theorem.id)
@@ -48,6 +49,7 @@ def describe(theorem: Theorem, report: Report | None = None) -> dict[str, Any]:
         }
         for name, expression in theorem.evaluations.items()
     ]
+    plain["curve"] = None if theorem.curve is None else curve_json(theorem.curve)
     plain["references"] = references(theorem)
     plain["proof"] = None if report is None else proof_json(report)
     return plain
@@ -158,6 +160,24 @@ def parameters_of(expression: Any) -> list[str]:
     }
     found = [glossary.entry_of(each) for each in atoms]
     return sorted(each.parameter for each in found if each is not None and each.kind != "index")
+
+
+def curve_json(curve: Curve) -> dict[str, Any]:
+    """What a picture draws: evaluations against one parameter, the others fixed."""
+    return {
+        "along": curve.along,
+        "names": list(curve.names),
+        "values": plain_numbers(curve.values),
+        "fixed": {name: plain_numbers(value) for name, value in curve.fixed.items()},
+    }
+
+
+def plain_numbers(value: Any) -> Any:
+    """Numbers and arrays of numbers in JSON's types; a fraction becomes a float."""
+    if isinstance(value, np.ndarray | list | tuple):
+        return [plain_numbers(item) for item in value]
+    number = float(value)
+    return int(number) if isinstance(value, int | np.integer | sympy.Integer) else number
 
 
 def references(theorem: Theorem) -> list[dict[str, str]]:

@@ -21,9 +21,9 @@ KEPT = Path(__file__).with_name("listing.json")
 #: Ids in reading order, each with those that it is the beginning of ("dp2.A" with "dp2.A.metric");
 #: what is not named here comes last in its paper, by id.
 ORDER = (
-    *"dp2.master dp2.gamma dp2.dp-sgd dp2.A dp2.A0 dp2.closed dp2.recalled dp2.relaxed".split(),
-    *"dp2.hermite dp2.exponent dp2.W dp2.B dp2.C dp2.CTV dp2.first-phase dp2.h dp2.phi".split(),
-    *"dp2.S1 dp2.S2 dp2.nonconvex dp2.noise".split(),
+    *"dp2.master dp2.variation dp2.gamma dp2.dp-sgd dp2.A dp2.A0 dp2.closed".split(),
+    *"dp2.recalled dp2.relaxed dp2.hermite dp2.exponent dp2.W dp2.B dp2.C dp2.CTV".split(),
+    *"dp2.first-phase dp2.h dp2.phi dp2.S1 dp2.S2 dp2.nonconvex dp2.noise".split(),
     *"resque.E1 resque.E2 resque.E3 resque.E4 resque.E5 resque.E6 resque.E7".split(),
     *"resque.F1 resque.F2 resque.F3 resque.F4 resque.F5 resque.ball resque.parallel".split(),
     *"resque.table1 resque.private resque.table2 resque.drift resque.definitions".split(),

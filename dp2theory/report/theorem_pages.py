@@ -157,8 +157,25 @@ def _computable(result: Mapping[str, Any], picture: str | None) -> list[str]:
         names = ", ".join(each["parameters"])
         parts.append(f"`{each['name']}({names})`\n\n{math(each['latex'])}")
     if picture is not None:
-        parts.append(f"![{result['id']} against one parameter, the others fixed]({picture})")
+        parts += [_picture(result, picture)]
     return parts
+
+
+def _picture(result: Mapping[str, Any], picture: str) -> str:
+    curve = result["curve"]
+    shown = " and ".join(filter(None, (", ".join(curve["names"][:-1]), curve["names"][-1])))
+    words = f"{shown} against {curve['along']}"
+    if curve["fixed"]:
+        fixed = (f"{name} = {_short(value)}" for name, value in curve["fixed"].items())
+        words += f", with {', '.join(fixed)}"
+    return f"![{prose(words)}]({picture})\n\n{prose(words)}."
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, list):
+        shown = [_short(item) for item in value[:4]] + ["…"] * (len(value) > 4)
+        return f"({', '.join(shown)})"
+    return f"{value:.6g}"
 
 
 def _listed(heading: str, lines: Iterable[str]) -> list[str]:

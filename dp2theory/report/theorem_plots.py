@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
+from itertools import cycle
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: One line may lie on another.
+STYLES = ("-", "--", ":", "-.")
 #: Digits to which two machines agree on a point.
 DIGITS = 6
 
@@ -33,19 +36,28 @@ def draw_curve(axes: Axes, curve: Mapping[str, Any], *, title: str | None = None
     axes.set_title(title or str(curve["id"]))
     unit = "" if curve["along_unit"] == "1" else f" [{curve['along_unit']}]"
     axes.set_xlabel(curve["along"].replace("_", " ") + unit)
-    for name, points in curve["series"].items():
+    drawn = []
+    for (name, points), style in zip(curve["series"].items(), cycle(STYLES), strict=False):
         shown = [point if math.isfinite(point) else math.nan for point in points]
-        axes.plot(curve["values"], shown, label=name.replace("_", " "))
+        axes.plot(curve["values"], shown, linestyle=style, label=name.replace("_", " "))
+        drawn += [point for point in shown if point > 0]
     if curve["log_x"]:
         axes.set_xscale("log")
     if curve["log_y"]:
         axes.set_yscale("log")
+        if drawn and max(drawn) < 30 * min(drawn):  # too few powers of ten to name
+            axes.yaxis.set_major_formatter(_plain)
+            axes.yaxis.set_minor_formatter(_plain)
     if len(curve["series"]) > 1:
         axes.legend(loc="best")
     else:
         axes.set_ylabel(next(iter(curve["series"])).replace("_", " "))
     axes.grid(color=MUTED, alpha=0.2, linewidth=0.6)
     return axes
+
+
+def _plain(value: float, _position: float) -> str:
+    return f"{value:g}"
 
 
 def theorem_figure(curve: Mapping[str, Any]) -> Figure:

@@ -86,6 +86,7 @@ def test_a_page_has_all_parts_and_no_times(told):
         "No step stands on the assumptions `noise`.",
         "**instance**, from `square at t → t + 1`",
         "`with_noise(gradient_bound, noise_std)`",
+        "bound and with\\_noise against gradient\\_bound, with noise\\_std = 0.5.",
         "](images/made.svg)",
         "- It says nothing of \\| clipping \\|.",
         "- C\\*\\*2: attained by g = C only",
