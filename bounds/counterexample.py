@@ -13,14 +13,16 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import sympy
 
-from bounds.counterexample_scalar import Point, search_points
-from bounds.model import MARGIN, Model
+from bounds.counterexample_scalar import Point, computable, search_points
+from bounds.model import MARGIN, NORMAL_MARGIN, Model
+from bounds.operators import StandardNormal
 
 if TYPE_CHECKING:
     from bounds.theorem import Theorem
 
-__all__ = ["Counterexample", "search"]
+__all__ = ["Counterexample", "satisfying", "search"]
 
 
 @dataclass(frozen=True)
@@ -116,9 +118,34 @@ def search(theorem: Theorem, *, seed: int = 0, tries: int = 200) -> Counterexamp
     return None if point is None else _at_point(theorem, point)
 
 
+def satisfying(theorem: Theorem, *, seed: int = 0, tries: int = 200) -> Model | Point | None:
+    """A model or a point in which all assumptions of a theorem hold: they are consistent.
+
+    Parameters
+    ----------
+    theorem, seed, tries
+        As in `search`.
+
+    Returns
+    -------
+    Model, Point or None
+        None when nothing was found, as for a theorem on processes without models.
+    """
+    if theorem.models is not None:
+        for model in islice(theorem.models(np.random.default_rng(seed)), int(tries)):
+            if all(model.holds(each.formula) for each in theorem.assumptions):
+                return model
+    formulas = [each.formula for each in theorem.assumptions]
+    if not all(computable(each) for each in formulas):
+        return None
+    nowhere = sympy.Ne(sympy.Symbol("_"), sympy.Symbol("_"), evaluate=False)
+    return search_points(nowhere, formulas, np.random.default_rng(seed), 50 * int(tries))
+
+
 def _in_model(theorem: Theorem, model: Model) -> Counterexample | None:
+    normal = any(each.formula.atoms(StandardNormal) for each in theorem.assumptions)
     # The statement first: most models satisfy it, and facts on laws are slow to check.
-    if not model.violates(theorem.statement, MARGIN):
+    if not model.violates(theorem.statement, NORMAL_MARGIN if normal else MARGIN):
         return None
     if not all(model.holds(each.formula) for each in theorem.assumptions):
         return None

@@ -164,6 +164,7 @@ def judge(
     *,
     theorems: Mapping[str, Theorem] | None = None,
     done: dict[str, Report] | None = None,
+    checked: dict[Any, Any] | None = None,
     seed: int = 0,
     tries: int = 100,
 ) -> Outcome:
@@ -174,28 +175,34 @@ def judge(
     mutant : Mutant
     theorems, done
         As in `bounds.proof.replay.replay`; `done` saves replaying cited theorems again.
+    checked : dict, optional
+        Its `outcomes`: what became of a step is remembered for the other mutants, which have most
+        of their steps in common.
     seed, tries
         As in `Theorem.counterexample`.
     """
-    first = _judge(mutant, mutant.theorem, theorems, done, seed, tries)
+    settings = _Settings(theorems, {} if done is None else done, {} if checked is None else checked)
+    first = _judge(mutant, mutant.theorem, settings, seed, tries)
     if first.killed or mutant.other is None:
         return first
-    second = _judge(mutant, mutant.other, theorems, done, seed, tries)
+    second = _judge(mutant, mutant.other, settings, seed, tries)
     return replace(second, how=f"doubled: {second.how}") if second.killed else first
 
 
-def _judge(
-    mutant: Mutant,
-    variant: Theorem,
-    theorems: Mapping[str, Theorem] | None,
-    done: dict[str, Report] | None,
-    seed: int,
-    tries: int,
-) -> Outcome:
+@dataclass(frozen=True)
+class _Settings:
+    theorems: Mapping[str, Theorem] | None
+    done: dict[str, Report]
+    checked: dict[Any, Any]
+
+
+def _judge(mutant: Mutant, variant: Theorem, settings: _Settings, seed: int, tries: int) -> Outcome:
     from bounds.counterexample import search
     from bounds.proof.replay import replay
 
-    report = replay(variant, theorems=theorems, done=done)
+    report = replay(
+        variant, theorems=settings.theorems, done=settings.done, outcomes=settings.checked
+    )
     found = None
     if mutant.change is not Change.STEP:  # a deleted step changes no claim
         found = search(variant, seed=seed, tries=tries)
@@ -217,8 +224,9 @@ def outcomes(
 ) -> list[Outcome]:
     """`judge` for all mutants of a theorem."""
     done = {} if done is None else done
+    checked: dict[Any, Any] = {}
     return [
-        judge(each, theorems=theorems, done=done, seed=seed, tries=tries)
+        judge(each, theorems=theorems, done=done, checked=checked, seed=seed, tries=tries)
         for each in mutants(theorem)
     ]
 
