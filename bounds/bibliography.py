@@ -278,7 +278,7 @@ _ALL = (
         "1702.07476",
     ),
     Entry(
-        "abadi2016deep",
+        "abadi2016dpsgd",
         "ACG+16",
         "inproceedings",
         (

@@ -13,15 +13,16 @@ ROOT = Path(__file__).parents[2]
 TEMPLATE = Path(__file__).with_name("template.py")
 
 LOOK = """
-import bounds
 from sympy import Le
+from bounds import catalogue, listing
 from bounds.dp2.symbols import C, g
 from bounds.operators import E
 from bounds.symbols import j, t
 from tests.bounds.theorem_pages import page_of, record
 from bounds.curve import curve_points
 
-theorem = bounds.theorems()["dp2.example"]
+assert "dp2.example" in [row["id"] for row in listing.paper_map()]
+theorem = catalogue.theorem("dp2.example")
 report = theorem.replay()
 assert report.ok, report.describe()
 assert report.assumed == report.unused_steps == report.unused_assumptions == ()

@@ -1,5 +1,6 @@
 """`theorems`: the list, one theorem with its proof, and what happens when a proof fails."""
 
+import subprocess
 import sys
 from types import MappingProxyType
 
@@ -152,3 +153,15 @@ def test_a_missing_decision_procedure_names_the_extra(cli, monkeypatch, module, 
     cli(f"{COMMAND} {words}").refused(2, package, "dp2theory[prove]")
     assert cli(COMMAND).code == 0
     assert cli(f"{COMMAND} dp2.made --latex").code == 0
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--quiet"]])
+def test_the_list_builds_no_theorem(words):
+    code = (
+        "import sys, typer.main; known = set(sys.modules); from dp2theory.cli.app import main; "
+        f"main(['theorems', *{words!r}]); print(*set(sys.modules) - known, file=sys.stderr)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout
+    loaded = {name.partition(".")[0] for name in run.stderr.split()}
+    assert not {"sympy", "numpy", "z3", "flint", "matplotlib"} & loaded, "run make theorems"
