@@ -27,7 +27,18 @@ if TYPE_CHECKING:
     from bounds.proof.replay import Report
     from bounds.theorem import Theorem
 
-__all__ = ["Change", "Mutant", "Outcome", "judge", "mutants", "outcomes", "survivors"]
+__all__ = [
+    "Change",
+    "Mutant",
+    "Outcome",
+    "judge",
+    "mutants",
+    "outcomes",
+    "reason",
+    "survivors",
+    "unexplained",
+    "without_step",
+]
 
 
 class Change(StrEnum):
@@ -46,8 +57,8 @@ class Mutant:
     Attributes
     ----------
     id : str
-        The key of `Theorem.slack` that explains it when it survives: ``"halved 2 in 2*s"``,
-        ``"step cross"``, ``"assumption mean"``, ``"phase update"``.
+        ``"halved 2 in 2*s"``, ``"step cross"``, ``"assumption mean"``, ``"phase update"``; a key of
+        `Theorem.slack` when it survives.
     change : Change
     theorem : Theorem
         The variant.
@@ -234,6 +245,35 @@ def outcomes(
 def survivors(theorem: Theorem, **options: Any) -> list[Mutant]:
     """Mutants of a theorem that neither its proof nor a counterexample kills.
 
-    Each of them must be explained in `Theorem.slack` under its id. Options as in `outcomes`.
+    Options as in `outcomes`.
     """
     return [each.mutant for each in outcomes(theorem, **options) if not each.killed]
+
+
+def reason(mutant: Mutant, theorem: Theorem) -> str:
+    """Why a mutant survives; empty when nothing explains it.
+
+    A deleted step that is not missed explains itself. Everything else needs an entry of
+    `Theorem.slack`, under the mutant's id or, for constants, under the constant alone (``"1/8"``).
+    """
+    if mutant.change is Change.STEP:
+        return "the proof goes through without it"
+    for key, why in theorem.slack.items():
+        if mutant.id == key or mutant.id.startswith(f"halved {key} in "):
+            return why
+    return ""
+
+
+def unexplained(theorem: Theorem, **options: Any) -> list[str]:
+    """What is wrong with `Theorem.slack`: survivors without reason, reasons without survivor."""
+    alive = survivors(theorem, **options)
+    missing = [each.id for each in alive if not reason(each, theorem)]
+    used = {
+        key
+        for key in theorem.slack
+        for each in alive
+        if each.id == key or each.id.startswith(f"halved {key} in ")
+    }
+    return missing + [
+        f"slack {key!r}: no such survivor" for key in theorem.slack if key not in used
+    ]
