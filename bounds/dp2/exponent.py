@@ -163,12 +163,10 @@ EXPONENT = Theorem(
     ),
     assumptions=(_relative,),
     steps=(
-        inequality("phase", And(_first * s <= T - 1, _first * s + s > T - 1)),
         whole_step(),
         inequality(
             "phase-ends",
             And(_first * s + 1 <= T, _first * s + s >= T),
-            "phase",
             at("whole", {WHOLE: _first * s + s - T}),
             note="T - 1 < floor((T - 1)/s) s + s, in whole numbers",
         ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from sympy import And, Eq, Ge, Implies, Lambda, Le, Max, Sum, ceiling, sqrt
 
 from bounds.assumptions import CODE, Assumption
-from bounds.dp2.exponent import WHOLE, phase, plain, whole_step
-from bounds.dp2.schedule import BOUND_A, SIDES, last_metric
+from bounds.dp2.exponent import phase, plain
+from bounds.dp2.schedule import SIDES, last_metric
 from bounds.dp2.schedule_closed import CLIPPED
 from bounds.dp2.schedule_metric import PLAIN, SCHEDULE
 from bounds.dp2.setting import ASSUMPTIONS, MOMENT, OVER_J
@@ -30,7 +30,7 @@ from bounds.dp2.symbols import (
 )
 from bounds.operators import E, Index, Variable
 from bounds.proof.methods import Linearity
-from bounds.proof.step import Induction, Step, at, cite, expectation, identity, inequality
+from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, d, j, t
 from bounds.theorem import Kind, Source, Status, Theorem
 
@@ -60,11 +60,9 @@ _fall = Max(D(t, j) / a(t) - D(t + 1, j) / a(t + 1), 0)
 
 def _first_steps() -> tuple[Step, ...]:
     return (
-        whole_step(),
         inequality(
             "first",
             Implies(Le(t, s), Eq(phase(t), 0)),
-            at("whole", {WHOLE: phase(t)}),
             note="(t - 1)/s lies in [0, 1)",
         ),
         inequality("first-plain", Implies(Le(t, s), plain(t)), "first", integers=True),
@@ -76,7 +74,6 @@ def _first_steps() -> tuple[Step, ...]:
             "schedule",
         ),
         inequality("noise", Implies(Le(t, s), Eq(nu(t), nu1)), "first-plain", "plain-noise"),
-        inequality("roots-grow", Le(sqrt(t), sqrt(t + 1))),
         inequality(
             "no-fall",
             Implies(Le(t, s - 1), Le(_fall, 0)),
@@ -84,7 +81,6 @@ def _first_steps() -> tuple[Step, ...]:
             at("one", {t: t + 1}),
             "size",
             at("size", {t: t + 1}),
-            "roots-grow",
         ),
     )
 
@@ -132,13 +128,11 @@ def _summed_steps() -> tuple[Step, ...]:
             "clipped-mean",
             "noise",
         ),
-        inequality("scale", Implies(_x <= _y, _b * _x <= _b * _y)),
         inequality(
             "weighed-moment",
             Implies(Le(t, s), Le(a(t) * moment, eta * STEP / sqrt(t))),
             "moment",
             "size",
-            at("scale", {_b: a(t), _x: moment, _y: STEP}),
         ),
         expectation(
             "moments",
@@ -227,14 +221,6 @@ FIRST_PHASE_BOUND = Theorem(
         inequality(
             "closed",
             Le(SUMMED, SHORT),
-            at(
-                "scale",
-                {
-                    _b: eta * STEP / (2 * s),
-                    _x: Sum(1 / sqrt(t), OVER_S),
-                    _y: 2 * sqrt(s),
-                },
-            ),
             at("roots", {_until: s}),
         ),
         inequality("statement", And(Le(best_gap, SUMMED), Le(SUMMED, SHORT)), "divided", "closed"),
@@ -255,41 +241,18 @@ _c, _k, _n, _m = (Variable(f"{name}_", positive=True) for name in "cknm")
 DOMINATION = Theorem(
     id="dp2.first-phase",
     title="The first phase alone is below theorem A",
-    statement=Le(SHORT, BOUND_A),
+    statement=Le(SHORT, last_metric()),
     kind=Kind.UPPER,
     source=Source("li2023dp2", "comparison with DP-SGD", Status.DERIVED),
     assumptions=(PHASES, GROWN),
     steps=(
         inequality("enough-phases", Le(T, K * s), "phases", note="ceil(T/s) s is at least T"),
         inequality(
-            "roots",
-            Implies(Le(T, K * s), Le(sqrt(T), sqrt(K) * sqrt(s))),
-        ),
-        inequality(
-            "times",
-            Implies(
-                And(_n <= _k * _m, _c * _k <= _b),
-                _c / _m <= _b / _n,
-            ),
-        ),
-        inequality(
             "swap",
             Le(_RATIO / sqrt(s), Dn(T) / (d * alpha ** phase(T)) / sqrt(T)),
-            at(
-                "times",
-                {
-                    _n: sqrt(T),
-                    _k: sqrt(K),
-                    _m: sqrt(s),
-                    _c: _RATIO,
-                    _b: Dn(T) / (d * alpha ** phase(T)),
-                },
-            ),
             "enough-phases",
-            "roots",
             "grown",
         ),
-        inequality("scale", Implies(_x <= _y, _b * _x <= _b * _y)),
         inequality(
             "scaled",
             Le(
@@ -297,17 +260,8 @@ DOMINATION = Theorem(
                 last_metric(),
             ),
             "swap",
-            at(
-                "scale",
-                {
-                    _b: R**2 * d / (2 * eta),
-                    _x: _RATIO / sqrt(s),
-                    _y: Dn(T) / (d * alpha ** phase(T)) / sqrt(T),
-                },
-            ),
         ),
-        identity("rewritten", Eq(R**2 * d / (2 * eta) * _RATIO / sqrt(s), SHORT)),
-        inequality("statement", Le(SHORT, BOUND_A), "scaled", "rewritten"),
+        inequality("statement", Le(SHORT, last_metric()), "scaled"),
     ),
     evaluations={
         "bound": SHORT,

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Ge, Implies, Le, Or, Rational, floor, sqrt
+from sympy import And, Eq, Implies, Le, Or, Rational, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import WHOLE, adaptive, phase, plain, whole_step
@@ -75,12 +75,6 @@ def phase_steps() -> tuple[Step, ...]:
     return (
         *mode_steps(),
         inequality(
-            "next-phase",
-            Or(Eq(_after, phase(t)), Eq(_after, phase(t) + 1)),
-            at("whole", {WHOLE: _after - phase(t)}),
-            note="t/s exceeds (t - 1)/s by 1/s, which is at most 1",
-        ),
-        inequality(
             "switch",
             Or(
                 And(Eq(_after, phase(t)), plain(t), plain(t + 1)),
@@ -88,7 +82,6 @@ def phase_steps() -> tuple[Step, ...]:
                 And(Eq(_after, phase(t) + 1), plain(t), adaptive(t + 1)),
                 And(Eq(_after, phase(t) + 1), adaptive(t), plain(t + 1)),
             ),
-            "next-phase",
             "modes",
             at("modes", {t: t + 1}),
             at("whole", {WHOLE: floor(_after / 2) - floor(phase(t) / 2)}),
@@ -100,11 +93,6 @@ def _metric_steps() -> tuple[Step, ...]:
     x, y, p, q, f, h = (Variable(f"{n}_", positive=True) for n in "xypqfh")
     return (
         *phase_steps(),
-        inequality(
-            "floor",
-            Implies(adaptive(t), Ge(D(t, j), eps)),
-            "adaptive",
-        ),
         inequality(
             "ceiling",
             Implies(adaptive(t), Le(alpha * D(t, j), 1)),
@@ -120,7 +108,6 @@ def _metric_steps() -> tuple[Step, ...]:
             at("plain", {t: t + 1}),
             "adaptive",
             at("adaptive", {t: t + 1}),
-            at("floor", {t: t + 1}),
             "ceiling",
             "decay-damping",
             note="same phase: same D; into an adaptive phase: alpha <= damping <= D; "
@@ -133,7 +120,6 @@ def _metric_steps() -> tuple[Step, ...]:
                 Le(f * x / (eta * p), h * y / (eta * q)),
             ),
         ),
-        inequality("roots", Le(sqrt(t), sqrt(t + 1))),
         inequality(
             "written-out",
             Le(
@@ -151,7 +137,6 @@ def _metric_steps() -> tuple[Step, ...]:
                     h: D(t + 1, j),
                 },
             ),
-            "roots",
             "ratio",
         ),
         identity(

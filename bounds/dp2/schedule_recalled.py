@@ -155,14 +155,6 @@ FROM_CLOSED = Theorem(
     source=Source("li2023dp2", "convex theorem", Status.DERIVED),
     assumptions=(DECAY, LARGE, ENOUGH, WIDE),
     steps=(
-        inequality("product", Implies(And(_x <= d * _y, d * _b <= _z), _x * _b <= _y * _z)),
-        inequality(
-            "late-product",
-            Implies(
-                And(_x * _w**2 <= _y, _b <= _w**2 * _z),
-                _x * _b <= _y * _z,
-            ),
-        ),
         inequality(
             "late-share",
             Implies(2 * s < T, Le(alpha ** phase(T), alpha**2 * Dn(T))),
@@ -171,14 +163,12 @@ FROM_CLOSED = Theorem(
         inequality(
             "late-squares",
             Implies(2 * s < T, Le(C**2 * alpha ** phase(T), kap * Dn(T))),
-            at("late-product", {_x: C**2, _y: kap, _b: alpha ** phase(T), _z: Dn(T), _w: alpha}),
             "large",
             "late-share",
         ),
         inequality(
             "squares",
             Le(C**2 * alpha ** phase(T), (kap + R**2 / 2) * Dn(T)),
-            at("product", {_x: C**2, _y: kap + R**2 / 2, _b: alpha ** phase(T), _z: Dn(T)}),
             "enough",
             "wide",
             "late-squares",

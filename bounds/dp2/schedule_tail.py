@@ -7,7 +7,7 @@ that is the one step here that is cited and not proved.
 
 from __future__ import annotations
 
-from sympy import Abs, And, Eq, Implies, Lambda, Le, Max, erfc, pi, sqrt
+from sympy import Abs, Eq, Lambda, Le, Max, erfc, pi, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.symbols import C, alpha, beta, eps, lip, margin, nu1, s, v, xbar, ynorm, zbar
@@ -107,61 +107,6 @@ TAIL_THEOREM = Theorem(
     ),
     steps=(
         inequality(
-            "mean-square",
-            Implies(
-                beta < 1,
-                (beta * _y + (1 - beta) * _v) ** 2 <= beta * _y**2 + (1 - beta) * _v**2,
-            ),
-        ),
-        inequality(
-            "linear",
-            Implies(
-                And(beta < 1, Eq(_z**2, beta * _y**2 + (1 - beta) * _n**2)),
-                beta * _y + (1 - beta) * Abs(_n) <= _z,
-            ),
-            at("mean-square", {_v: Abs(_n)}),
-        ),
-        inequality(
-            "one",
-            Implies(Abs(_m) <= C, (_m + _n) ** 2 <= (C + Abs(_n)) ** 2),
-        ),
-        inequality(
-            "mixed",
-            Implies(
-                And(beta < 1, Abs(_m) <= C, _v <= (C + _y) ** 2),
-                beta * _v + (1 - beta) * (_m + _n) ** 2
-                <= beta * (C + _y) ** 2 + (1 - beta) * (C + Abs(_n)) ** 2,
-            ),
-            "one",
-        ),
-        inequality(
-            "squares",
-            Implies(
-                Eq(_z**2, beta * _y**2 + (1 - beta) * _n**2),
-                Eq(
-                    beta * (C + _y) ** 2 + (1 - beta) * (C + Abs(_n)) ** 2,
-                    C**2 + 2 * C * (beta * _y + (1 - beta) * Abs(_n)) + _z**2,
-                ),
-            ),
-        ),
-        inequality("scale", Implies(_m <= _n, C * _m <= C * _n)),
-        inequality(
-            "grow",
-            Implies(
-                And(
-                    beta < 1,
-                    Abs(_m) <= C,
-                    _v <= (C + _y) ** 2,
-                    Eq(_z**2, beta * _y**2 + (1 - beta) * _n**2),
-                ),
-                beta * _v + (1 - beta) * (_m + _n) ** 2 <= (C + _z) ** 2,
-            ),
-            "mixed",
-            "squares",
-            at("scale", {_m: beta * _y + (1 - beta) * Abs(_n), _n: _z}),
-            "linear",
-        ),
-        inequality(
             "path",
             Le(v(2 * _until, j), (C + ynorm(_until, j)) ** 2),
             "ema-constant",
@@ -171,20 +116,6 @@ TAIL_THEOREM = Theorem(
             at("raw", {k: _until + 1}),
             at("ema", {k: _until}),
             at("noise-next", {k: _until}),
-            at(
-                "grow",
-                {_v: 0, _y: 0, _m: xbar(1, j), _n: STD * zbar(1, j), _z: ynorm(1, j)},
-            ),
-            at(
-                "grow",
-                {
-                    _v: v(2 * _until, j),
-                    _y: ynorm(_until, j),
-                    _m: xbar(_until + 1, j),
-                    _n: STD * zbar(_until + 1, j),
-                    _z: ynorm(_until + 1, j),
-                },
-            ),
             induction=Induction(_until),
         ),
         identity("unit", Eq(E(zbar(k, j) ** 2), 1), "gaussian", evaluate=True),

@@ -33,11 +33,7 @@ LEAVING = And(adaptive(t), plain(t + 1))
 _weight = sqrt(t) / (eta * alpha ** phase(t))
 _fall = Max(D(t, j) / a(t) - D(t + 1, j) / a(t + 1), 0)
 _over = Max(sqrt(v(phase(t) + 1, j)) + eps - 1 / alpha, 0)
-_STAYING = Not(LEAVING)
-_paths = And(
-    Implies(LEAVING, Le(_fall, _weight * _over)),
-    Implies(_STAYING, Le(_fall, 0)),
-)
+_paths = Le(_fall, Piecewise((_weight * _over, LEAVING), (0, True)))
 
 _x, _y, _p, _q, _f, _h = (Variable(f"{name}_", positive=True) for name in "xypqfh")
 _u, _v, _w, _z = (Variable(f"{name}_", nonnegative=True) for name in "uvwz")
@@ -61,7 +57,6 @@ DECLINE = Theorem(
     assumptions=(*RULES, DECAY_DAMPING),
     steps=(
         *phase_steps(),
-        inequality("floor", Implies(adaptive(t), D(t, j) >= eps), "adaptive"),
         inequality(
             "ratio",
             Or(
@@ -73,7 +68,6 @@ DECLINE = Theorem(
             at("plain", {t: t + 1}),
             "adaptive",
             at("adaptive", {t: t + 1}),
-            at("floor", {t: t + 1}),
             "decay-damping",
         ),
         inequality(
@@ -94,7 +88,6 @@ DECLINE = Theorem(
                 And(_x <= _y, _q * _f <= _p * _h), _f * _x / (eta * _p) <= _h * _y / (eta * _q)
             ),
         ),
-        inequality("roots", sqrt(t) <= sqrt(t + 1)),
         inequality(
             "drop",
             Implies(
@@ -113,7 +106,6 @@ DECLINE = Theorem(
             _paths,
             at("longer", _INSTANCE),
             at("drop", _INSTANCE),
-            "roots",
             "ratio",
             "leaving",
             "adaptive",
@@ -152,7 +144,7 @@ THEOREM_A0 = Theorem(
             note="phase 2r - 1 uses r updates",
         ),
         inequality("falls", Implies(LEAVING, Le(_fall, _weight * _over)), cite("dp2.A0.decline")),
-        inequality("no-falls", Implies(_STAYING, Le(_fall, 0)), cite("dp2.A0.decline")),
+        inequality("no-falls", Implies(Not(LEAVING), Le(_fall, 0)), cite("dp2.A0.decline")),
         expectation(
             "mean-fall",
             Implies(LEAVING, Le(E(_fall), _weight * E(_over))),
@@ -161,7 +153,7 @@ THEOREM_A0 = Theorem(
         ),
         expectation(
             "no-mean-fall",
-            Implies(_STAYING, Le(E(_fall), 0)),
+            Implies(Not(LEAVING), Le(E(_fall), 0)),
             "no-falls",
             by=Linearity(over=(E,)),
         ),
