@@ -7,6 +7,9 @@ directions, E[m n] <= 0.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from sympy import And, Eq, Implies, Le, Sum, sqrt
 
 from bounds.assumptions import CODE, Assumption
@@ -19,10 +22,17 @@ from bounds.proof.step import Induction, Step, at, cite, expectation, identity, 
 from bounds.symbols import b, d, i, j, k, sigma, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bounds.model import Model
+
 _GRADIENTS = Sum(g(t, j), (t, 1, s))
 _M, _N = _GRADIENTS / s, S(s + 1, j) / s
 _VALUE = (sigma * C1 / b) ** 2 / s
-_STATEMENT = Implies(Le(j, d), And(Le(E(_M * _N), 0), Le(E((_M + _N) ** 2), E(_M**2) + _VALUE)))
+_STATEMENT = Implies(
+    Le(j, d), And(Le(E(_GRADIENTS * S(s + 1, j)), 0), Le(E((_M + _N) ** 2), E(_M**2) + _VALUE))
+)
 
 #: The phase as a whole: its gradients are where it started minus where it ended, minus its noise.
 _PHASE: tuple[Step, ...] = (
@@ -89,6 +99,38 @@ _PHASE: tuple[Step, ...] = (
     inequality("bias", _STATEMENT, "sign", "spread", "noise_std"),
 )
 
+
+def _phases(rng: np.random.Generator) -> Iterator[Model]:
+    from bounds.dp2.noise_models import phases
+
+    return phases(rng)
+
+
+def _averages(rng: np.random.Generator) -> Iterator[Model]:
+    """m independent of n, a positive multiple of n, against n; n with a mean or another size."""
+    import numpy as np
+
+    from bounds.model import Model
+
+    for delay in (1, 4):
+        multiplier = rng.uniform(0.5, 2)
+        std = multiplier / 2 / np.sqrt(delay)
+        first, second = np.array([[-1, -1, 1, 1], [-1, 1, -1, 1]]) * std
+        values = {s: delay, sigma: multiplier, C1: 1.0, b: 2, d: 1, C: 1.0}
+        shift = rng.normal()
+        for gradient in (shift + first, shift + 0 * first, 2 * second, -second / 2, shift + second):
+            for noise in (second, second + std, 2 * second):
+                for released in (gradient + noise, gradient):
+                    yield Model(
+                        values,
+                        {
+                            "mbar": gradient[None, None],
+                            "nbar": noise[None, None],
+                            "X": released[None, None],
+                        },
+                    )
+
+
 _STATED = Source(
     "li2023dp2",
     "bias of the squared average",
@@ -121,7 +163,7 @@ BIAS = Theorem(
         "sigma^2 C1^2/(s b^2), for noise of any law with mean 0 and that variance."
     ),
     evaluations=_EVALUATIONS,
-    models=None,
+    models=_phases,
     curve=_CURVE,
     caveats=(
         "False for losses that are not smooth, in two dimensions or more: a maximum of five affine "
@@ -190,7 +232,7 @@ INDEPENDENT = Theorem(
         "variance of the averaged noise, sigma^2 C1^2/(s b^2): the bias that the paper states."
     ),
     evaluations=_EVALUATIONS,
-    models=None,
+    models=_averages,
     curve=_CURVE,
     caveats=("In DP² as published the iterate moves: see dp2.noise.bias.",),
 )
@@ -221,7 +263,7 @@ DEPENDENT = Theorem(
         "by C it gives M = (C + sigma C1/(b sqrt(s)))^2 as a bound on v."
     ),
     evaluations={"bound": (C + _NOISE_NORM) ** 2},
-    models=None,
+    models=_averages,
     curve=Curve(
         along="delay",
         values=(1, 2, 5, 10, 20, 50, 100, 200, 500, 1000),

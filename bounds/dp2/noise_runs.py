@@ -7,7 +7,7 @@ most the step size times the difference of the two draws.
 
 from __future__ import annotations
 
-from sympy import And, Eq, Gt, Implies, Le, Sum
+from sympy import And, Eq, Implies, Le, Sum
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.symbols import L, N, Nc, ell, eta, g, gc, nu1, s, w, wc
@@ -120,7 +120,6 @@ NEAR: tuple[Step, ...] = (
     inequality(
         "near", Le(_GAP, eta**2 * _NOISE**2), "redrawn", "contraction", induction=Induction(k)
     ),
-    inequality("whole", Implies(And(Le(j, t + 1), Gt(j, t)), Eq(j, t + 1)), integers=True),
     inequality("distance", Le(0, _APART, evaluate=False)),
     expectation(
         "distances",
@@ -131,7 +130,6 @@ NEAR: tuple[Step, ...] = (
     inequality(
         "one_of",
         Implies(Le(j, t), Le(_COORDINATE**2, Sum(_APART, (ell, 1, t)))),
-        "whole",
         "distances",
         induction=Induction(t),
         note="one square is at most the sum of all",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from sympy import Abs, And, Eq, Expr, Ge, Implies, Le, Max, Min, Or, Sum, floor, sqrt
 
@@ -32,6 +34,11 @@ from bounds.proof.methods import CauchySchwarz, Linearity, Tower, ZeroMean
 from bounds.proof.step import Induction, Step, at, cite, expectation, identity, inequality
 from bounds.symbols import T, b, d, i, j, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bounds.model import Model
 
 _J, _T = (j, 1, d), (t, 1, T)
 _MOVE = w(t + 1, j) - w(t, j)
@@ -290,6 +297,12 @@ def _fixed(*left_out: str) -> Curve:
     return replace(CURVE, fixed=kept)
 
 
+def _models(rng: np.random.Generator) -> Iterator[Model]:
+    from bounds.dp2.nonconvex_models import models
+
+    return models(rng)
+
+
 NONCONVEX = Theorem(
     id="dp2.nonconvex",
     title="DP² on a smooth nonconvex loss",
@@ -304,6 +317,7 @@ NONCONVEX = Theorem(
         "falls like 1/T and a term of the noise: sampling and privacy noise, each as it enters in "
         "DP-SGD steps and in adaptive ones. The preconditioner may depend on the past in any way."
     ),
+    models=_models,
     evaluations={"bound": _BOUND, "adaptive_steps": ADAPTIVE_STEPS},
     curve=_fixed("preconditioner_norm"),
     caveats=(
@@ -340,6 +354,7 @@ L1 = Theorem(
         "dp2.nonconvex times the mean of E||D_t||_1. A small preconditioner makes the metric "
         "strict, and this says what it means in a norm that does not depend on it."
     ),
+    models=_models,
     evaluations={"bound": sqrt(_BOUND * D1)},
     curve=CURVE,
     caveats=("The evaluation takes a bound D1 on E||D_t||_1 that holds in every step.",),

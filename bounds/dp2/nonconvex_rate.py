@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from sympy import Eq, Expr, Le, Min, Sum, log, sqrt
 
 from bounds.assumptions import CODE, Assumption
@@ -24,6 +27,11 @@ from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, cite, expectation, identity, inequality
 from bounds.symbols import T, b, d, delta, eps_dp, n, sigma, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bounds.model import Model
 
 _LOG = log(1 / delta)
 _RATE = Assumption("rate", Eq(eta, alpha0 / sqrt(d)), "the step size is alpha0/sqrt(d)", CODE)
@@ -114,6 +122,19 @@ _CAVEATS = (
     "accountant has to supply; it is no privacy guarantee by itself.",
 )
 
+
+def _models(rng: np.random.Generator) -> Iterator[Model]:
+    from bounds.dp2.nonconvex_models import models
+
+    return models(rng)
+
+
+def _short_models(rng: np.random.Generator) -> Iterator[Model]:
+    from bounds.dp2.nonconvex_models import short_models
+
+    return short_models(rng)
+
+
 RATE = Theorem(
     id="dp2.nonconvex.rate",
     title="Rate for smooth nonconvex losses under a privacy budget",
@@ -138,6 +159,7 @@ RATE = Theorem(
         "term keeps a factor log(1/delta); dp2.nonconvex.rate.short has its root for both."
     ),
     evaluations={"bound": LONG_RATE, "noise_free": _SAMPLING},
+    models=_models,
     curve=_CURVE,
     caveats=_CAVEATS,
 )
@@ -159,6 +181,7 @@ SHORT = Theorem(
         "order sqrt(d log(1/delta))/(n eps_dp)."
     ),
     evaluations={"bound": SHORT_RATE, "noise_free": _SAMPLING},
+    models=_short_models,
     curve=_CURVE,
     caveats=_CAVEATS,
 )
