@@ -124,3 +124,5 @@ gap1 = parameter("gap1", r"\Delta_1", "initial_gap", ">= 0", "bound on F(w_1) - 
 alpha0 = parameter("alpha0", r"\alpha_0", "rate_constant", "> 0", "eta = alpha0/sqrt(d)")
 c_s = parameter("c_s", "c_s", "noise_constant", "> 0", "sigma^2 = c_s b^2 T log(1/delta)/(n eps)^2")
 c_T = parameter("c_T", "c_T", "steps_constant", "> 0", "steps over n eps_dp/log(1/delta)")
+V0 = parameter("V0", "V", "variation_cost", "> 0", "what the changes of the metric cost")
+G0 = parameter("G0", r"\mathcal{G}", "moment_cost", "> 0", "what gradients and noise cost")
