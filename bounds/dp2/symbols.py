@@ -126,3 +126,22 @@ c_s = parameter("c_s", "c_s", "noise_constant", "> 0", "sigma^2 = c_s b^2 T log(
 c_T = parameter("c_T", "c_T", "steps_constant", "> 0", "steps over n eps_dp/log(1/delta)")
 V0 = parameter("V0", "V", "variation_cost", "> 0", "what the changes of the metric cost")
 G0 = parameter("G0", r"\mathcal{G}", "moment_cost", "> 0", "what gradients and noise cost")
+Tm = parameter(
+    "Tm", "T'", "moving_steps", "integer >= 1", "steps that move the iterate (freeze mode)", "steps"
+)
+renew = sequence(
+    "renew",
+    r"\rho",
+    "renewal",
+    "1 when the preconditioner is renewed after step t, else 0",
+    integer=True,
+    nonnegative=True,
+)
+upd = sequence(
+    "upd",
+    "r",
+    "updates",
+    "updates of the preconditioner before step t",
+    integer=True,
+    nonnegative=True,
+)
