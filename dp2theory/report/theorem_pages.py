@@ -103,13 +103,18 @@ def verdict(result: Mapping[str, Any]) -> str:
     proof = result["proof"]
     if not proof["ok"]:
         return "**The proof fails.**"
-    cited = ", ".join(f"[{id}]({id}.md)" for id in proof["cited"])
-    text = f"Each of the {len(proof['steps'])} steps is checked by the rule that it names."
-    if proof["assumed"]:
+    count = len(proof["steps"])
+    own = sum(step["rule"] == "assumed" for step in result["steps"])
+    if own == count:
+        text = "No rule settles it: it is assumed."
+    elif own:
         text = (
-            f"{len(proof['steps'])} steps; each is checked by the rule that it names, except "
-            "those listed as assumed."
+            f"{own} of the {count} steps {'is' if own == 1 else 'are'} assumed and listed below; "
+            "each other one is checked by the rule that it names."
         )
+    else:
+        text = f"Each of the {count} steps is checked by the rule that it names."
+    cited = ", ".join(f"[{id}]({id}.md)" for id in proof["cited"])
     return text + (f" It stands on {cited}, whose proofs are replayed with it." if cited else "")
 
 

@@ -82,6 +82,7 @@ def test_a_page_has_all_parts_and_no_times(told):
         "| known | assumed | assumed | see BLM13 |",
         "| mean | expectation: Linearity | ok | monotone |",
         "Nothing checks these:\n\n- `known`: see BLM13\n- `dp2.other: tail`, through a theorem",
+        "1 of the 4 steps is assumed and listed below",
         "It stands on [dp2.other](dp2.other.md)",
         "No step stands on the assumptions `noise`.",
         "**instance**, from `square at t → t + 1`",
@@ -97,6 +98,18 @@ def test_a_page_has_all_parts_and_no_times(told):
     assert page.startswith(theorem_pages.WRITTEN)
     assert "0.125" not in page
     assert "fails" not in page
+
+
+def test_what_is_settled_by_nothing_says_so(told):
+    plain = told()
+    assert theorem_pages.verdict(plain).startswith("1 of the 4 steps is assumed")
+    rules = [step["rule"] for step in plain["steps"]]
+    for step in plain["steps"]:
+        step["rule"] = "assumed"
+    assert theorem_pages.verdict(plain).startswith("No rule settles it: it is assumed.")
+    for step, rule in zip(plain["steps"], rules, strict=True):
+        step["rule"] = "z3" if rule == "assumed" else rule
+    assert theorem_pages.verdict(plain).startswith("Each of the 4 steps is checked")
 
 
 def test_a_failing_proof_shows(told):
