@@ -12,7 +12,7 @@ from sympy import And, Eq, Implies, Max, Or, Sum, ceiling, floor
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.symbols import mode, s
 from bounds.operators import Index, Variable
-from bounds.proof.step import Induction, Step, at, identity, inequality
+from bounds.proof.step import Induction, Step, at, cite, identity, inequality
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
@@ -91,6 +91,37 @@ def _counting(id: str) -> tuple[Step, ...]:
     )
 
 
+def updates(step: Any) -> Any:
+    """How often the preconditioner was renewed before a step: at each change to adaptive steps."""
+    return floor((phase(step) + 1) / 2)
+
+
+_RENEWAL = Eq(to_adaptive(t), updates(t + 1) - updates(t))
+
+RENEWAL = Theorem(
+    id="dp2.variation.renewal",
+    title="When the preconditioner is renewed",
+    statement=_RENEWAL,
+    kind=Kind.IDENTITY,
+    source=_SOURCE,
+    assumptions=(PHASES,),
+    steps=(
+        *_counting("next"),
+        inequality(
+            "one",
+            _RENEWAL,
+            "next",
+            "phases",
+            at("phases", {t: t + 1}),
+            at("parity", {p: _EARLIER, q: _LATER}),
+        ),
+    ),
+    explanation=(
+        "The number of updates before step t is floor((k + 1)/2), where k = floor((t - 1)/s) is "
+        "the phase of the step; it grows by one exactly when adaptive steps begin."
+    ),
+)
+
 _COUNT = Eq(Sum(to_adaptive(t), (t, 1, T - 1)), floor(ceiling(T / s) / 2))
 _K = ceiling(T / s)
 
@@ -102,20 +133,14 @@ COUNT = Theorem(
     source=_SOURCE,
     assumptions=(PHASES,),
     steps=(
-        *_counting("next"),
+        inequality("whole", Or(z <= 0, z >= 1), integers=True, note="z is an integer"),
+        inequality("divide", Implies(p * size < q * size, p < q)),
         split_last("split", to_adaptive(t)),
-        inequality(
-            "one",
-            Eq(to_adaptive(t), floor((_LATER + 1) / 2) - floor((_EARLIER + 1) / 2)),
-            "next",
-            "phases",
-            at("phases", {t: t + 1}),
-            at("parity", {p: _EARLIER, q: _LATER}),
-        ),
+        inequality("renewal", _RENEWAL, cite("dp2.variation.renewal")),
         inequality(
             "all",
-            Eq(Sum(to_adaptive(t), (t, 1, until - 1)), floor((phase(until) + 1) / 2)),
-            at("one", {t: until}),
+            Eq(Sum(to_adaptive(t), (t, 1, until - 1)), updates(until)),
+            at("renewal", {t: until}),
             "split",
             induction=Induction(until),
         ),
@@ -222,4 +247,4 @@ STEPS = Theorem(
 )
 
 
-THEOREMS: tuple[Theorem, ...] = (COUNT, STEPS)
+THEOREMS: tuple[Theorem, ...] = (RENEWAL, COUNT, STEPS)
