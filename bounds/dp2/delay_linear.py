@@ -9,6 +9,9 @@ moved the iterate that later gradients were taken at.)
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 from sympy import And, Expr, Le, Max, sqrt
 
 from bounds.assumptions import CODE, Assumption
@@ -20,6 +23,11 @@ from bounds.dp2.symbols import C2, C, L, a1, a2, eps, h, i0, k0, nu1, nu2, s, ta
 from bounds.proof.step import at, inequality
 from bounds.symbols import b, d, i, k
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bounds.model import Model
 
 _POSITION = Assumption("position", Le(i0, s), "a phase has s steps", CODE)
 
@@ -34,6 +42,12 @@ def _triangle_slope() -> Expr:
     """The slope with the norm of gradient and noise added instead of their squares."""
     size = 3 * a1 * (C + nu1 * sqrt(d)) / 2 + a2 * (C2 + nu2 * sqrt(d))
     return L * size / (eps * sqrt(d))
+
+
+def _models(rng: np.random.Generator) -> Iterator[Model]:
+    from bounds.dp2.delay_models import models
+
+    return models(rng)
 
 
 LINEAR = Theorem(
@@ -78,6 +92,7 @@ LINEAR = Theorem(
         "slope": _SLOPE,
         "triangle": _INTERCEPT + _triangle_slope() * s,
     },
+    models=_models,
     curve=Curve(
         along="delay",
         values=(1, 2, 5, 10, 20, 50, 100, 200),
