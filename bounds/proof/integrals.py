@@ -169,8 +169,12 @@ def _fundamental(expression: Any, antiderivative: Any) -> Any:
 def _check_smooth(e: Any, s: Any) -> None:
     if s not in e.free_symbols or e == s:
         return
-    power = e.is_Pow and e.exp.is_Integer and e.exp > 0
-    if not (power or isinstance(e, _SMOOTH)) or isinstance(e, AppliedUndef):
+    whole = e.is_Pow and e.exp.is_Integer and e.exp > 0
+    # A power or logarithm of what is positive wherever its symbols are what they are.
+    positive = (e.is_Pow and e.base.is_positive and s not in e.exp.free_symbols) or (
+        isinstance(e, sympy.log) and e.args[0].is_positive
+    )
+    if not (whole or positive or isinstance(e, _SMOOTH)) or isinstance(e, AppliedUndef):
         raise ValueError(f"{e} is not known to be smooth in {s}")
     for each in e.args:
         _check_smooth(each, s)

@@ -37,18 +37,20 @@ class Translator:
     integers : bool
         Whether integer symbols and floors are integers for z3 too; otherwise they are reals with
         what follows from being one (>= 1 for a positive one), which z3 decides more often.
+    linear : bool
+        Whether products and powers are unknowns as well: what then follows is decided at once.
     """
 
     #: Names of `_ROOT`, `_INVERSE` and `_ELSEWHERE`.
     reserved = ("root", "inverse", "elsewhere")
 
-    def __init__(self, z3: Any, *, integers: bool = False) -> None:
+    def __init__(self, z3: Any, *, integers: bool = False, linear: bool = False) -> None:
         self.z3 = z3
+        self.linear = linear
         self.integers = integers
         self.facts: list[Any] = []
         self.names: dict[sympy.Basic, Any] = {}
         self._cache: dict[sympy.Basic, Any] = {}
-        self._context = 0
 
     # --- sentences
 
@@ -107,6 +109,10 @@ class Translator:
             return z3.RealVal(f"{e.p}/{e.q}")
         if e.is_Add:
             return z3.Sum([self.number(each) for each in e.args])
+        if self.linear and (e.is_Mul or e.is_Pow):
+            factor, rest = e.as_coeff_Mul()
+            number = self._unknown(rest) if rest.is_Mul or rest.is_Pow else self.number(rest)
+            return number if factor == 1 else self.number(factor) * number
         if e.is_Mul:
             numerator = [x for x in e.args if not _is_inverse(x)]
             inverses = [self.number(x) for x in e.args if _is_inverse(x)]
