@@ -6,9 +6,10 @@ from sympy import And, Eq, Ge, Implies, Lambda, Le, Max, Sum, ceiling, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import phase, plain
-from bounds.dp2.schedule import SIDES, last_metric
+from bounds.dp2.schedule import SIDES, by_phase, last_metric
 from bounds.dp2.schedule_closed import CLIPPED
 from bounds.dp2.schedule_metric import PLAIN, SCHEDULE
+from bounds.dp2.schedule_models import best_models
 from bounds.dp2.setting import ASSUMPTIONS, MOMENT, OVER_J
 from bounds.dp2.symbols import (
     C,
@@ -32,7 +33,7 @@ from bounds.operators import E, Index, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, d, j, t
-from bounds.theorem import Kind, Source, Status, Theorem
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
 OVER_S = (t, 1, s)
 BEST = Assumption(
@@ -225,7 +226,27 @@ FIRST_PHASE_BOUND = Theorem(
         ),
         inequality("statement", And(Le(best_gap, SUMMED), Le(SUMMED, SHORT)), "divided", "closed"),
     ),
+    explanation=(
+        "The first phase of DP² is s steps of plain DP-SGD, and the best of all iterates is at "
+        "least as good as the best of these. So the bound of DP-SGD with s steps holds for the "
+        "whole run, whatever happens later. `summed` keeps the sum of 1/sqrt(t), `bound` "
+        "replaces it by 2 sqrt(s)."
+    ),
     evaluations={"bound": SHORT, "summed": SUMMED},
+    models=best_models,
+    curve=Curve(
+        along="delay",
+        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
+        fixed={
+            "dimension": 10,
+            "diameter": 2.0,
+            "learning_rate": 1.0,
+            "gradient_bound": 1.0,
+            "noise_std": 1 / 32,
+        },
+        names=("bound", "summed"),
+    ),
+    caveats=("It bounds the smallest gap, not the mean of the gaps over the run.",),
 )
 
 _RATIO = 1 + 2 * eta**2 * STEP / (d * R**2)
@@ -266,7 +287,35 @@ DOMINATION = Theorem(
     evaluations={
         "bound": SHORT,
         "needed": sqrt(ceiling(T / s)) * _RATIO,
+        "growth": by_phase(Dn(T) / (d * alpha ** phase(T))),
     },
+    explanation=(
+        "As soon as E||D_T||_1 alpha^-(K - 1)/d is at least sqrt(K) times a number near 1, the "
+        "bound for the first phase alone is below the first term of theorem A (and of its closed "
+        "form). With alpha at most 1/2 that is so from the third phase on unless gradients and "
+        "noise dominate the diameter: theorem A says something for very few phases only."
+    ),
+    models=best_models,
+    curve=Curve(
+        along="delay",
+        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
+        fixed={
+            "steps": 600,
+            "dimension": 10,
+            "diameter": 2.0,
+            "learning_rate": 1.0,
+            "decay": 0.5,
+            "gradient_bound": 1.0,
+            "preconditioner_norm": 5.03,
+            "noise_std": 1 / 32,
+        },
+        names=("needed", "growth"),
+        log_y=True,
+    ),
+    caveats=(
+        "It compares two upper bounds. That the first phase alone has the smaller bound does not "
+        "say that later phases do not help.",
+    ),
 )
 
 THEOREMS: tuple[Theorem, ...] = (FIRST_PHASE_BOUND, DOMINATION)

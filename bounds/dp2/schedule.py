@@ -18,6 +18,7 @@ from sympy import (
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
 from bounds.dp2.schedule_metric import CAPPED, RULES
+from bounds.dp2.schedule_models import run_models
 from bounds.dp2.setting import ASSUMPTIONS, MOMENT, OVER_J, OVER_T
 from bounds.dp2.symbols import (
     D1,
@@ -42,7 +43,7 @@ from bounds.operators import E, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, cite, expectation, identity, inequality
 from bounds.symbols import T, d, j, t
-from bounds.theorem import Kind, Source, Status, Theorem
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
 SIDES = Assumption("sides", Le(Rj(j), R), "no side of the box is longer than R", CODE)
 NORMS = Assumption(
@@ -194,7 +195,41 @@ THEOREM_A = Theorem(
         ),
         inequality("statement", Le(AVERAGE_GAP, BOUND_A), "sum", "sizes"),
     ),
+    explanation=(
+        "DP² alternates phases of s steps of DP-SGD and of preconditioned DP-SGD; in phase k the "
+        "step size carries alpha^k. The mean of the optimality gaps of the run, and so the "
+        "smallest of them, is at most the sum of two terms: the squared diameter in the last "
+        "metric, which grows by 1/alpha with each phase, and the second moments of what the "
+        "steps added, gradients and noise. E||D_T||_1 is d when the last phase is one of DP-SGD."
+    ),
     evaluations={"bound": by_phase(BOUND_A), "by_step": BOUND_A},
+    models=run_models,
+    curve=Curve(
+        along="delay",
+        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
+        fixed={
+            "steps": 600,
+            "dimension": 10,
+            "diameter": 2.0,
+            "learning_rate": 1.0,
+            "decay": 0.5,
+            "gradient_bound": 1.0,
+            "preconditioned_gradient_moment": 2.0,
+            "preconditioner_norm": 5.03,
+            "noise_std": 1 / 32,
+            "preconditioned_noise_std": 2 / 32,
+        },
+        log_y=True,
+    ),
+    caveats=(
+        "The evaluation `bound` takes one bound D1 on E||D_t||_1 and one bound Gamma on "
+        "E||g_t||^2 in D_t^-1 for all adaptive phases; `by_step` takes them step by step. "
+        "Gamma may be C^2/damping or C C2 (dp2.gamma.*), or what was measured on public data.",
+        "||g_t|| <= C on every path holds for batches of a fixed size. Under Poisson sampling "
+        "with a fixed divisor use C^2 (1 + (1 - q)/b) in place of C^2.",
+        "The first term grows exponentially with the number of phases: the theorem says "
+        "something for a few phases only (dp2.first-phase). dp2.W has no exponential.",
+    ),
 )
 
 THEOREMS: tuple[Theorem, ...] = (THEOREM_A,)

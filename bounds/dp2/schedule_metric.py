@@ -13,6 +13,7 @@ from sympy import And, Eq, Implies, Le, Or, Rational, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import WHOLE, adaptive, phase, plain, whole_step
+from bounds.dp2.schedule_models import metric_models
 from bounds.dp2.symbols import D, M, a, alpha, eps, eta, v
 from bounds.operators import Variable
 from bounds.proof.step import Step, at, identity, inequality
@@ -162,6 +163,21 @@ METRIC = Theorem(
     source=Source("li2023dp2", "convex theorem", Status.DERIVED),
     assumptions=(*RULES, *CAPPED),
     steps=_metric_steps(),
+    explanation=(
+        "A step of size a in the metric D measures distances by D/a. When D/a grows from step to "
+        "step, surely and in every coordinate, the sum over the steps telescopes and only its "
+        "last value costs. It does: within a phase the step size falls like 1/sqrt(t), and at "
+        "each switch one factor alpha outweighs the change of the preconditioner, from 1 down "
+        "to the damping or from the cap down to 1."
+    ),
+    models=metric_models,
+    caveats=(
+        "It needs the cap on every path. A bound on the mean of v gives growth in the mean only, "
+        "which is not enough: a distance may be large exactly where the metric shrinks. Without "
+        "a cap see dp2.A0.",
+        "Phases are counted by floor((t - 1)/s); with floor(t/s) the step size decays one step "
+        "before the preconditioner changes and the ratio can drop at the step after.",
+    ),
 )
 
 THEOREMS: tuple[Theorem, ...] = (METRIC,)

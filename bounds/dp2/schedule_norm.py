@@ -6,6 +6,7 @@ from sympy import And, Ge, Implies, Le, Sum, floor
 
 from bounds.dp2.exponent import WHOLE, adaptive, phase
 from bounds.dp2.schedule_metric import ADAPTIVE, DECAY_CAP, DECAY_DAMPING, PLAIN, mode_steps
+from bounds.dp2.schedule_models import metric_models
 from bounds.dp2.setting import OVER_J
 from bounds.dp2.symbols import D, alpha, s
 from bounds.operators import E, Variable
@@ -118,6 +119,13 @@ NORM = Theorem(
             "sum-late",
         ),
     ),
+    explanation=(
+        "In phase k the preconditioner is at least alpha^k in every coordinate: it is 1 in even "
+        "phases, and in odd ones at least the damping, which is at least alpha. From the third "
+        "phase on it is at least alpha^(k - 2). So the factor alpha^-k of theorem A is never "
+        "made up for by a small preconditioner."
+    ),
+    models=metric_models,
 )
 
 
