@@ -66,7 +66,7 @@ def _models(rng: np.random.Generator) -> Iterator[Model]:
     for dimension in (1, 2, 4):
         first, second, multiplier = rng.uniform(0.5, 2, size=3)
         factors = np.exp(rng.normal(size=(6, dimension)))
-        factors[0], factors[1] = 1.0, 0.5
+        factors[0], factors[1], factors[4] = 1.0, 0.5, 1.5
         factors[2:4] /= factors[2:4].mean(axis=1, keepdims=True)
         values = {C1: first, C2: second, sigma: multiplier, b: 2, d: dimension}
         std1, std2 = multiplier * first / 2, multiplier * second / 2
