@@ -145,3 +145,10 @@ upd = sequence(
     integer=True,
     nonnegative=True,
 )
+Gc = parameter(
+    "Gc",
+    r"\Gamma_c",
+    "collecting_gradient_moment",
+    ">= 0",
+    "bound on E||g||^2 in D^-1 in collection steps",
+)
