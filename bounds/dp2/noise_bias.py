@@ -118,7 +118,13 @@ def _averages(rng: np.random.Generator) -> Iterator[Model]:
         first, second = np.array([[-1, -1, 1, 1], [-1, 1, -1, 1]]) * std
         values = {s: delay, sigma: multiplier, C1: 1.0, b: 2, d: 1, C: 1.0}
         shift = rng.normal()
-        for gradient in (shift + first, shift + 0 * first, 2 * second, -second / 2, shift + second):
+        for gradient in (
+            shift + first,
+            shift + 0 * first,
+            2 * second,
+            -1.5 * second,
+            shift + second,
+        ):
             for noise in (second, second + std, 2 * second):
                 for released in (gradient + noise, gradient):
                     yield Model(
