@@ -7,7 +7,7 @@ from typing import Any
 from sympy import Eq, Implies, Integer, Lambda, Le, Or, Sum, sqrt
 
 from bounds.dp2.common_metric import SLOW
-from bounds.dp2.common_setting import SIDE_STEPS, SIDES, run
+from bounds.dp2.common_setting import EMA, SIDE_STEPS, SIDES, run
 from bounds.dp2.counts import PHASES, in_phase, to_adaptive, updates
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.setting import (
@@ -52,7 +52,7 @@ b = Variable("b", positive=True)
 #: sum of the second moments of gradient and noise that a step of mode "common" may have
 COMMON_MOMENT = Gam + mode(t) * nu2**2 * D1 + (1 - mode(t)) * nu1**2 * d / eps
 
-COMMON_MOMENT_STEPS: tuple[Step, ...] = (
+DIVIDED_STEPS: tuple[Step, ...] = (
     inequality("damped", Le(eps, D(t, j)), "metric"),
     inequality("inverse-path", Le(1 / D(t, j), 1 / eps), "damped"),
     expectation(
@@ -61,6 +61,9 @@ COMMON_MOMENT_STEPS: tuple[Step, ...] = (
         "inverse-path",
         by=Linearity(over=(OVER_J, E)),
     ),
+)
+COMMON_MOMENT_STEPS: tuple[Step, ...] = (
+    *DIVIDED_STEPS,
     inequality("scale", Implies(x <= y, b * x <= b * y)),
     inequality(
         "moment",
@@ -112,6 +115,7 @@ C = Theorem(
         MODES,
         NOISE,
         PHASES,
+        EMA,
         SLOW,
     ),
     steps=(

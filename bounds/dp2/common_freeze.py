@@ -9,6 +9,7 @@ from sympy import Eq, Implies, Integer, Lambda, Le, Or, Sum
 from bounds.dp2.common_decay import at_root, decayed
 from bounds.dp2.common_metric import SLOW
 from bounds.dp2.common_setting import (
+    EMA,
     FROZEN_MOMENT,
     FROZEN_MOMENT_STEPS,
     FROZEN_NOISE,
@@ -57,6 +58,7 @@ FREEZE = Theorem(
     assumptions=(
         *run(_FROZEN_SIZE, noise_after, _FROZEN_RENEWAL),
         FROZEN_NOISE,
+        EMA,
         SLOW,
         SIDES,
     ),

@@ -28,6 +28,7 @@ from bounds.dp2.symbols import (
     D1,
     D,
     Gam,
+    Gc,
     R,
     Rj,
     X,
@@ -35,8 +36,8 @@ from bounds.dp2.symbols import (
     eps,
     g,
     lower,
+    mode,
     nu,
-    nu1,
     nu2,
     renew,
     v,
@@ -45,7 +46,7 @@ from bounds.dp2.symbols import (
 from bounds.operators import E, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, expectation, inequality
-from bounds.symbols import d, j, t
+from bounds.symbols import j, t
 
 METRIC = Assumption("metric", Eq(D(t, j), sqrt(v(t, j)) + eps), "D = sqrt(v) + damping", CODE)
 EMA = Assumption("ema", Lt(beta, 1), "the EMA constant is below 1", CODE)
@@ -55,17 +56,16 @@ RENEWALS = Assumption(
     "after a step the preconditioner is renewed (1) or kept (0)",
     CODE,
 )
-NOISE_ORDER = Assumption(
-    "noise-order",
-    Le(nu1**2 * d, nu2**2 * eps * D1),
-    "noise divided by the preconditioner is no larger than noise after it: true when C2 is C1 "
-    "over the damping, because D1 is at least d times the damping",
-    CODE,
-)
 GRADIENT = Assumption(
     "gradient",
     Le(Sum(E(g(t, j) ** 2 / D(t, j)), OVER_J), Gam),
     "E||g_t||^2 in the metric 1/D_t is at most Gamma in every step that moves the iterate",
+    CODE,
+)
+GRADIENTS = Assumption(
+    "gradient",
+    Le(Sum(E(g(t, j) ** 2 / D(t, j)), OVER_J), mode(t) * Gam + (1 - mode(t)) * Gc),
+    "E||g_t||^2 in the metric 1/D_t is at most Gamma in adaptive steps and Gamma_c in the others",
     CODE,
 )
 SIZE = Assumption(
@@ -87,7 +87,12 @@ def memory(renewal: Any) -> Assumption:
     )
 
 
-def run(step_size: Callable[[Any], Any], noise: Field, renewal: Any) -> tuple[Assumption, ...]:
+def run(
+    step_size: Callable[[Any], Any],
+    noise: Field,
+    renewal: Any,
+    gradient: Assumption = GRADIENT,
+) -> tuple[Assumption, ...]:
     """The assumptions on a run in one metric."""
     moved = w(t, j) - step_size(t) * (g(t, j) / D(t, j) + noise(t, j))
     return (
@@ -105,9 +110,8 @@ def run(step_size: Callable[[Any], Any], noise: Field, renewal: Any) -> tuple[As
         MEAN,
         VARIANCE,
         METRIC,
-        EMA,
         memory(renewal),
-        GRADIENT,
+        gradient,
         SIZE,
     )
 

@@ -1,0 +1,275 @@
+"""Theorem C-TV: a common metric and a constant step; what is paid is the growth of the metric."""
+
+from __future__ import annotations
+
+from sympy import Abs, And, Eq, Ge, Implies, Integer, Lambda, Le, Max, Sum, ceiling, floor, sqrt
+
+from bounds.assumptions import CALLER, Assumption
+from bounds.dp2.common_decay import DIVIDED_STEPS
+from bounds.dp2.common_setting import (
+    EMA,
+    GRADIENTS,
+    METRIC,
+    RENEWALS,
+    SIDE_STEPS,
+    SIDES,
+    memory,
+    run,
+)
+from bounds.dp2.counts import PHASES, adaptive_steps, to_adaptive
+from bounds.dp2.setting import MODES, MOMENT_MIXED, OVER_J, OVER_T, growth, noise_mixed
+from bounds.dp2.symbols import (
+    D1,
+    D,
+    Gam,
+    Gc,
+    R,
+    Rj,
+    X,
+    a,
+    beta,
+    chi,
+    eps,
+    eta,
+    gap,
+    mode,
+    nu1,
+    nu2,
+    omega,
+    renew,
+    s,
+    v,
+)
+from bounds.dp2.two_modes import NOISE
+from bounds.operators import E, Variable
+from bounds.proof.methods import Linearity
+from bounds.proof.step import at, cite, expectation, inequality
+from bounds.symbols import T, d, j, t
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+_SOURCE = Source("li2023dp2", "convex analysis", Status.DERIVED)
+x, y = Variable("x"), Variable("y")
+b = Variable("b", positive=True)
+
+GAP = Sum(E(gap(t)), OVER_T) / T
+_RISE = Max(D(t + 1, j) - D(t, j), 0)
+_CHANGE = Max(D(t + 1, j) / eta - D(t, j) / eta, 0)
+_COUNT = floor(ceiling(T / s) / 2)
+
+_RENEWED = Le(Sum(E(_RISE), OVER_J), sqrt(1 - beta) * D1)
+RENEWED = Theorem(
+    id="dp2.CTV.chi",
+    title="How much a renewal lets the preconditioner grow",
+    statement=_RENEWED,
+    kind=Kind.UPPER,
+    source=_SOURCE,
+    assumptions=(
+        METRIC,
+        EMA,
+        RENEWALS,
+        memory(renew(t)),
+        Assumption(
+            "averages",
+            Le(Sum(E(Abs(X(t, j))), OVER_J), D1),
+            "D1 bounds the 1-norm of the released averages, too",
+            CALLER,
+        ),
+    ),
+    steps=(
+        inequality(
+            "root",
+            Implies(
+                And(beta < 1, Ge(x, 0)),
+                Le(sqrt(beta * x + (1 - beta) * y**2) - sqrt(x), sqrt(1 - beta) * Abs(y)),
+            ),
+        ),
+        inequality(
+            "path",
+            Le(_RISE, sqrt(1 - beta) * Abs(X(t, j))),
+            "metric",
+            at("metric", {t: t + 1}),
+            "memory",
+            "ema",
+            "renewals",
+            at("root", {x: v(t, j), y: X(t, j)}),
+        ),
+        expectation(
+            "mean",
+            Le(Sum(E(_RISE), OVER_J), sqrt(1 - beta) * Sum(E(Abs(X(t, j))), OVER_J)),
+            "path",
+            by=Linearity(over=(OVER_J, E)),
+        ),
+        inequality("bounded", _RENEWED, "mean", "averages", "ema"),
+    ),
+    explanation=(
+        "One update of an EMA adds at most sqrt(1 - beta) times the new average to the root of v. "
+        "So chi = sqrt(1 - beta) is always right; a pilot may find a smaller one."
+    ),
+    evaluations={"bound": sqrt(1 - beta) * D1},
+    curve=Curve("ema", (0.0, 0.5, 0.9, 0.99), {"preconditioner_norm": 1.0}),
+)
+
+PILOT = Assumption(
+    "variation",
+    Implies(Eq(to_adaptive(t), 1), Le(Sum(E(_RISE), OVER_J), chi * D1)),
+    "at each update the preconditioner grows by at most chi D1 in mean 1-norm (chi = "
+    "sqrt(1 - beta) always holds, dp2.CTV.chi)",
+    CALLER,
+)
+
+_V = R**2 * D1 * (1 + chi * _COUNT)
+_ADAPTIVE = Gam + nu2**2 * D1
+_COLLECTING = Gc + Max(nu2**2 * D1, nu1**2 * d / eps)
+_G = adaptive_steps(T) * _ADAPTIVE + (T - adaptive_steps(T)) * _COLLECTING
+_MOMENT = mode(t) * _ADAPTIVE + (1 - mode(t)) * _COLLECTING
+
+_ANY = Le(GAP, _V / (2 * eta * T) + eta * _G / (2 * T))
+ANY_STEP = Theorem(
+    id="dp2.CTV.any-step",
+    title="Theorem C-TV: one metric, a constant step",
+    statement=_ANY,
+    kind=Kind.UPPER,
+    source=_SOURCE,
+    assumptions=(
+        *run(lambda step: eta, noise_mixed, to_adaptive(t), GRADIENTS),
+        MODES,
+        NOISE,
+        PHASES,
+        SIDES,
+        PILOT,
+    ),
+    steps=(
+        *SIDE_STEPS,
+        *DIVIDED_STEPS,
+        inequality(
+            "moment",
+            Le(Sum(MOMENT_MIXED, OVER_J), _MOMENT),
+            "modes",
+            "noise",
+            "gradient",
+            "size",
+            "inverse",
+        ),
+        expectation(
+            "moments",
+            Le(Sum(Sum(MOMENT_MIXED, OVER_J), OVER_T), Sum(_MOMENT, OVER_T)),
+            "moment",
+            by=Linearity(over=(OVER_T,)),
+        ),
+        inequality(
+            "steps",
+            Le(Sum(Sum(MOMENT_MIXED, OVER_J), OVER_T), _G),
+            "moments",
+            cite("dp2.variation.steps"),
+        ),
+        inequality(
+            "kept",
+            Eq(_RISE, to_adaptive(t) * _RISE),
+            "metric",
+            at("metric", {t: t + 1}),
+            "memory",
+            "modes",
+            at("modes", {t: t + 1}),
+        ),
+        expectation(
+            "kept-mean", Eq(E(_RISE), to_adaptive(t) * E(_RISE)), "kept", by=Linearity(over=(E,))
+        ),
+        expectation(
+            "kept-sum",
+            Eq(Sum(E(_RISE), OVER_J), to_adaptive(t) * Sum(E(_RISE), OVER_J)),
+            "kept-mean",
+            by=Linearity(over=(OVER_J,)),
+        ),
+        inequality(
+            "rise",
+            Le(Sum(E(_RISE), OVER_J), chi * D1 * to_adaptive(t)),
+            "kept-sum",
+            "variation",
+            "modes",
+            at("modes", {t: t + 1}),
+        ),
+        inequality("rise-scale", Implies(x <= y, x * E(_RISE) <= y * E(_RISE))),
+        inequality(
+            "rise-side",
+            Le(Rj(j) ** 2 * E(_RISE), R**2 * E(_RISE)),
+            "squares",
+            at("rise-scale", {x: Rj(j) ** 2, y: R**2}),
+        ),
+        expectation(
+            "rise-sides",
+            Le(Sum(Rj(j) ** 2 * E(_RISE), OVER_J), R**2 * Sum(E(_RISE), OVER_J)),
+            "rise-side",
+            by=Linearity(over=(OVER_J,)),
+        ),
+        inequality(
+            "rise-box",
+            Le(Sum(Rj(j) ** 2 * E(_RISE), OVER_J), R**2 * chi * D1 * to_adaptive(t)),
+            "rise-sides",
+            "rise",
+            at("scale", {b: R**2, x: Sum(E(_RISE), OVER_J), y: chi * D1 * to_adaptive(t)}),
+        ),
+        expectation(
+            "rises",
+            Le(
+                Sum(Sum(Rj(j) ** 2 * E(_RISE), OVER_J), (t, 1, T - 1)),
+                R**2 * chi * D1 * Sum(to_adaptive(t), (t, 1, T - 1)),
+            ),
+            "rise-box",
+            by=Linearity(over=((t, 1, T - 1),)),
+        ),
+        inequality(
+            "counted",
+            Eq(R**2 * chi * D1 * Sum(to_adaptive(t), (t, 1, T - 1)), R**2 * chi * D1 * _COUNT),
+            cite("dp2.variation.count"),
+        ),
+        inequality(
+            "growth",
+            Le(Sum(Rj(j) ** 2 * growth(D), OVER_J), _V),
+            "rises",
+            "counted",
+            at("last-metric", {t: 1}),
+        ),
+        inequality("scale-part", Eq(Max(b * x, 0), b * Max(x, 0))),
+        inequality(
+            "change-path",
+            Eq(_CHANGE, _RISE / eta),
+            at("scale-part", {b: 1 / eta, x: D(t + 1, j) - D(t, j)}),
+        ),
+        expectation(
+            "change-mean",
+            Eq(E(_CHANGE), E(_RISE) / eta),
+            "change-path",
+            by=Linearity(over=(E,)),
+        ),
+        inequality(
+            "change-weighted",
+            Eq(
+                Rj(j) ** 2 * E(_CHANGE),
+                Rj(j) ** 2 * E(_RISE) / eta,
+            ),
+            "change-mean",
+        ),
+        expectation(
+            "changes",
+            Eq(
+                Sum(
+                    Rj(j) ** 2 * Sum(E(_CHANGE), (t, 1, T - 1)),
+                    OVER_J,
+                ),
+                Sum(Rj(j) ** 2 * Sum(E(_RISE), (t, 1, T - 1)), OVER_J) / eta,
+            ),
+            "change-weighted",
+            by=Linearity(over=(OVER_J, (t, 1, T - 1))),
+        ),
+        inequality(
+            "sum",
+            Le(2 * Sum(E(gap(t)), OVER_T), _V / eta + eta * _G),
+            "changes",
+            "growth",
+            "steps",
+            cite("dp2.master.common", {omega: Lambda(t, Integer(1)), a: Lambda(t, eta)}),
+        ),
+        inequality("average", _ANY, "sum"),
+    ),
+)
+THEOREMS: tuple[Theorem, ...] = (RENEWED, ANY_STEP)
