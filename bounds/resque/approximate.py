@@ -11,7 +11,7 @@ from sympy import And, Eq, Implies, Max, Sum, exp, log
 from bounds.assumptions import CODE, Assumption
 from bounds.operators import Index, Variable, deterministic
 from bounds.proof.methods import Linearity
-from bounds.proof.step import at, expectation, identity, inequality
+from bounds.proof.step import at, expectation, inequality
 from bounds.resque.symbols import delta_far, eta_b, order, tau_1, zeta, zeta_2
 from bounds.symbols import delta, eps_dp
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -194,7 +194,6 @@ COMPOSITION = Theorem(
             CODE,
         ),
         Assumption("weight", And(zeta >= 0, zeta <= 1), "zeta is a probability", CODE),
-        Assumption("weight-2", And(zeta_2 >= 0, zeta_2 <= 1), "zeta_2 is a probability", CODE),
         Assumption("first-law", Eq(_total(first(i)), 1), "the first output has a law", CODE),
         Assumption(
             "second-law",
@@ -217,7 +216,6 @@ COMPOSITION = Theorem(
             "first-kept",
             "second-kept",
             "weight",
-            "weight-2",
         ),
         inequality(
             "inner",
@@ -281,32 +279,10 @@ SAMPLING = Theorem(
         ),
     ),
     steps=(
-        inequality("above-one", exp(eps_dp) >= 1),
-        inequality(
-            "positive-part",
-            Implies(
-                And(c_ >= 0, d_ >= 0, e_ >= 0, Eq(e_ * x_, c_ * y_ + d_ * z_)),
-                e_ * Max(x_, 0) <= c_ * Max(y_, 0) + d_ * Max(z_, 0),
-            ),
-            note="the positive part is convex",
-        ),
-        identity(
-            "joint-convexity",
-            Eq(
-                exp(eps_dp) * (_P - _GAIN * _Q),
-                eta_b
-                * (1 - eta_b)
-                * (exp(eps_dp) - 1)
-                * (touched_p(i) - exp(eps_dp) * untouched(i))
-                + eta_b * _GAIN * (touched_p(i) - exp(eps_dp) * touched_q(i)),
-            ),
-            note="the part that never touches the record cancels",
-        ),
         inequality(
             "factors",
             And(eta_b * (1 - eta_b) * (exp(eps_dp) - 1) >= 0, eta_b * _GAIN >= 0),
             "touch",
-            "above-one",
         ),
         inequality(
             "pointwise",
@@ -316,18 +292,6 @@ SAMPLING = Theorem(
             * (exp(eps_dp) - 1)
             * Max(touched_p(i) - exp(eps_dp) * untouched(i), 0)
             + eta_b * _GAIN * Max(touched_p(i) - exp(eps_dp) * touched_q(i), 0),
-            at(
-                "positive-part",
-                {
-                    x_: _P - _GAIN * _Q,
-                    y_: touched_p(i) - exp(eps_dp) * untouched(i),
-                    z_: touched_p(i) - exp(eps_dp) * touched_q(i),
-                    c_: eta_b * (1 - eta_b) * (exp(eps_dp) - 1),
-                    d_: eta_b * _GAIN,
-                    e_: exp(eps_dp),
-                },
-            ),
-            "joint-convexity",
             "factors",
         ),
         expectation(

@@ -77,15 +77,10 @@ E1 = Theorem(
     ),
     steps=(
         identity(
-            "density",
-            Eq(_WEIGHT_AT * normal_density(z_), normal_density(z_ - a_len)),
-            note="the weight is the ratio of the densities around x and around the centre",
-        ),
-        identity(
             "measure",
             Eq(_ESTIMATE, _smoothed(slope(z_))),
-            "density",
-            note="so the weighted mean around the centre is the plain mean around x",
+            note="the weight is the ratio of the densities around x and around the centre: the "
+            "weighted mean around the centre is the plain mean around x",
         ),
         expectation(
             "supporting",
@@ -199,7 +194,6 @@ E5 = Theorem(
     assumptions=(
         WEIGHT,
         ALONG,
-        Assumption("order", p_norm >= 1, "the order p of the norm is at least 1", CODE),
         Assumption(
             "given-noise",
             Conditional(g_norm**p_norm, moment_p, w_a, moment_p),
@@ -227,24 +221,11 @@ E5 = Theorem(
         ),
         inequality("exp-increases", Implies(x_ <= y_, exp(x_) <= exp(y_))),
         inequality(
-            "small-shift",
-            Implies(a_len <= 1 / p_norm, p_norm * (p_norm - 1) * a_len**2 / 2 <= p_norm / 8),
-            "order",
-            note="(p - 1)/p^2 <= 1/4, with equality at p = 2",
-        ),
-        inequality(
-            "larger-shift",
-            Implies(a_len**2 <= 1 / p_norm, p_norm * (p_norm - 1) * a_len**2 / 2 <= p_norm / 2),
-            "order",
-        ),
-        inequality(
             "every-order",
             _E5_STATEMENT,
             "condition",
             "weighted",
             cite("resque.E2", {p: p_norm}),
-            "small-shift",
-            "larger-shift",
             at("exp-increases", {x_: p_norm * (p_norm - 1) * a_len**2 / 2, y_: p_norm / 8}),
             at("exp-increases", {x_: p_norm * (p_norm - 1) * a_len**2 / 2, y_: p_norm / 2}),
         ),

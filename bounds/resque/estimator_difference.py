@@ -45,13 +45,6 @@ _ON = And(s_ >= 0, s_ <= 1)
 _BOUNDED = (
     inequality("exp-increases", Implies(x_ <= y_, exp(x_) <= exp(y_))),
     inequality(
-        "product",
-        Implies(
-            And(x_ >= 0, x_ <= y_, u_ >= 0, u_ <= v_),
-            H_sep**p_norm * x_ * u_ <= H_sep**p_norm * y_ * v_,
-        ),
-    ),
-    inequality(
         "ball",
         Implies(_ON, AT_S**2 + a_perp**2 <= t_rel**2),
         "centre-1",
@@ -83,15 +76,6 @@ _BOUNDED = (
             {
                 x_: p_norm * (p_norm - 1) * (AT_S**2 + a_perp**2) / 2,
                 y_: p_norm * (p_norm - 1) * t_rel**2 / 2,
-            },
-        ),
-        at(
-            "product",
-            {
-                x_: exp(p_norm * (p_norm - 1) * (AT_S**2 + a_perp**2) / 2),
-                y_: exp(p_norm * (p_norm - 1) * t_rel**2 / 2),
-                u_: moment((p_norm - 1) * AT_S),
-                v_: moment((p_norm - 1) * t_rel),
             },
         ),
     ),

@@ -135,7 +135,6 @@ GROWING: tuple[Step, ...] = (
         note="Z and -Z have one law",
     ),
     inequality("even", Eq(moment(c_), moment(-c_)), "density", at("density", {c_: -c_}), "reflect"),
-    inequality("inside", Implies(INSIDE, Eq(t_rel * (_UP - _DOWN), c_))),
     inequality("congruent", Implies(Eq(x_, y_), Eq(moment(k_ * x_), moment(k_ * y_)))),
     inequality(
         "growing",
@@ -143,7 +142,6 @@ GROWING: tuple[Step, ...] = (
         "mean-between",
         "shares",
         at("even", {c_: k_ * t_rel}),
-        "inside",
         at("congruent", {x_: t_rel * (_UP - _DOWN), y_: c_}),
         note="so E|k c + Z|^p is largest at the ends",
     ),

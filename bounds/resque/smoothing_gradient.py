@@ -8,10 +8,8 @@ from sympy import (
     And,
     Derivative,
     Eq,
-    Implies,
     Integral,
     Limit,
-    Or,
     Piecewise,
     erf,
     exp,
@@ -24,38 +22,34 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import E, RandomVariable, StandardNormal, Variable, random_process
 from bounds.proof.methods import Integrate, Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.resque.estimator import normal_density
 from bounds.resque.symbols import L_lip, dist_xy, offset, rho_s
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
 Z = RandomVariable("Z")
 #: Directional derivative, in a fixed direction e, of the loss at the point v_ on the line through
-#: x and y; v_ = 0 is the middle between them.
+#: x and y; v_, in units of rho, is 0 in the middle between them.
 slope = random_process("slope_e")
 grad_x = sympy.Symbol("grad_x", real=True)
 grad_y = sympy.Symbol("grad_y", real=True)
 v_ = Variable("v_")
-x_ = Variable("x_")
-y_ = Variable("y_")
-g_ = Variable("g_")
 u_ = Variable("u_")
 h_ = Variable("h_")
+c_ = Variable("c_")
 
 
-def gaussian(v: sympy.Expr) -> sympy.Expr:
-    """Density of N(0, rho^2)."""
-    return exp(-(v**2) / (2 * rho_s**2)) / (sqrt(2 * pi) * rho_s)
+_HALF = dist_xy / (2 * rho_s)
+_AROUND_X = normal_density(v_ - _HALF)
+_AROUND_Y = normal_density(v_ + _HALF)
 
 
-_AROUND_X = gaussian(v_ - dist_xy / 2)
-_AROUND_Y = gaussian(v_ + dist_xy / 2)
-_APART = Piecewise((_AROUND_X - _AROUND_Y, v_ >= 0), (_AROUND_Y - _AROUND_X, True))
+def _signed(c: sympy.Expr) -> sympy.Expr:
+    """Sign of v_ times the density of N(c, 1)."""
+    return sympy.sign(v_) * normal_density(v_ - c)
+
+
 _LINE = Integrate(v_, -oo, oo)
 _TV2 = 2 * erf(dist_xy / (2 * sqrt(2) * rho_s))
-_HALVES = Or(And(v_ >= 0, x_ >= y_), And(v_ < 0, y_ >= x_))
-_SPLIT = Piecewise((x_ - y_, v_ >= 0), (y_ - x_, True))
-_SIZE = And(-L_lip <= g_, g_ <= L_lip)
-_HERE = {x_: _AROUND_X, y_: _AROUND_Y, g_: slope(v_)}
-
 _PAIR = (
     Assumption(
         "gradient-x",
@@ -88,67 +82,44 @@ F4 = Theorem(
     source=Source("carmon2023resque", "properties of Gaussian smoothing", Status.DERIVED),
     assumptions=_PAIR,
     steps=(
-        inequality("exp-increases", Implies(x_ <= y_, exp(x_) <= exp(y_))),
-        inequality(
-            "nearer",
-            Or(And(v_ >= 0, _AROUND_X >= _AROUND_Y), And(v_ < 0, _AROUND_Y >= _AROUND_X)),
-            at(
-                "exp-increases",
-                {x_: -v_ * dist_xy / (2 * rho_s**2), y_: v_ * dist_xy / (2 * rho_s**2)},
-            ),
-            at(
-                "exp-increases",
-                {y_: -v_ * dist_xy / (2 * rho_s**2), x_: v_ * dist_xy / (2 * rho_s**2)},
-            ),
-            note="the density around x is the larger one on x's side of the middle",
-        ),
-        inequality(
-            "product",
-            Implies(
-                And(_HALVES, _SIZE),
-                And(g_ * (x_ - y_) <= L_lip * _SPLIT, -g_ * (x_ - y_) <= L_lip * _SPLIT),
-            ),
-        ),
         inequality(
             "up",
-            slope(v_) * (_AROUND_X - _AROUND_Y) <= L_lip * _APART,
-            at("product", _HERE),
-            "nearer",
+            slope(v_) * (_AROUND_X - _AROUND_Y) <= L_lip * (_signed(_HALF) - _signed(-_HALF)),
             "lipschitz",
         ),
         inequality(
             "down",
-            -slope(v_) * (_AROUND_X - _AROUND_Y) <= L_lip * _APART,
-            at("product", _HERE),
-            "nearer",
+            -slope(v_) * (_AROUND_X - _AROUND_Y) <= L_lip * (_signed(_HALF) - _signed(-_HALF)),
             "lipschitz",
         ),
         expectation(
             "mean-up",
             E(Integral(slope(v_) * (_AROUND_X - _AROUND_Y), (v_, -oo, oo)))
-            <= Integral(L_lip * _APART, (v_, -oo, oo)),
+            <= L_lip * Integral(_signed(_HALF) - _signed(-_HALF), (v_, -oo, oo)),
             "up",
             by=Linearity(over=(E, _LINE)),
         ),
         expectation(
             "mean-down",
             -E(Integral(slope(v_) * (_AROUND_X - _AROUND_Y), (v_, -oo, oo)))
-            <= Integral(L_lip * _APART, (v_, -oo, oo)),
+            <= L_lip * Integral(_signed(_HALF) - _signed(-_HALF), (v_, -oo, oo)),
             "down",
             by=Linearity(over=(E, _LINE)),
         ),
         identity(
-            "total-variation",
-            Eq(Integral(L_lip * _APART, (v_, -oo, oo)), L_lip * _TV2),
+            "mean-sign",
+            Eq(Integral(_signed(c_), (v_, -oo, oo)), erf(c_ / sqrt(2))),
+            substitute={v_: v_ + c_},
             evaluate=True,
-            note="twice the total variation distance of the two Gaussians",
+            note="the mean sign of a Gaussian of mean c and variance 1",
         ),
         inequality(
             "apart",
             _F4_STATEMENT,
             "mean-up",
             "mean-down",
-            "total-variation",
+            at("mean-sign", {c_: _HALF}),
+            at("mean-sign", {c_: -_HALF}),
             "gradient-x",
             "gradient-y",
         ),
