@@ -159,7 +159,7 @@ def parameters_of(expression: Any) -> list[str]:
         each.func for each in formula.atoms(AppliedUndef)
     }
     found = [glossary.entry_of(each) for each in atoms]
-    return sorted(each.parameter for each in found if each is not None and each.kind != "index")
+    return sorted(each.parameter for each in found if each is not None)
 
 
 def curve_json(curve: Curve) -> dict[str, Any]:
