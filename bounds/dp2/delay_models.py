@@ -94,6 +94,7 @@ def models(rng: np.random.Generator) -> Iterator[Model]:
         yield two_phases(lambda w: w, start, delay=delay, smoothness=1.0)
         yield two_phases(np.tanh, start, delay=delay, smoothness=1.0)
         yield two_phases(lambda w: 0 * w, start, delay=delay, smoothness=0.5, spread=1.0)
+    yield two_phases(lambda w: 3 + 0 * w, start[:1], delay=1, smoothness=1e-3, spread=0.0)
     # From a stationary point the noise moves the iterate, and the gradient it meets is steep.
     still = np.zeros((1, 1))
     yield two_phases(lambda w: 50 * w, still, delay=1, smoothness=50.0, spread=0.0)
