@@ -79,7 +79,7 @@ class Arrays:
     def _value(self, here: Any) -> Values:
         if here.is_Symbol:
             return np.asarray(self._symbol(here), dtype=float)
-        if here.is_number and not here.args:
+        if not here.args and here.is_number:
             return constant(here)
         if here.is_Add:
             return self._fold(here.args, np.add)

@@ -14,6 +14,7 @@ from functools import lru_cache
 from typing import Any, Protocol
 
 import sympy
+from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef
 
 from bounds.evaluate_truth import ORDERS, decide
@@ -79,10 +80,21 @@ class Arithmetic(Protocol):
         """What contains both values of an undecided Piecewise."""
 
 
-@lru_cache(maxsize=100_000)
-def free_symbols(expression: sympy.Basic) -> frozenset[Any]:
-    """Free symbols; remembered, because a walk asks again and again."""
-    return frozenset(expression.free_symbols)
+@lru_cache(maxsize=200_000)
+def free_symbols(expression: Any) -> frozenset[Any]:
+    """Free symbols; remembered, because a walk asks again and again.
+
+    SymPy's own are slow for sums, whose bound symbols it renames first.
+    """
+    if expression.is_Symbol:
+        return frozenset([expression])
+    if not isinstance(expression, ExprWithLimits):
+        return frozenset().union(*map(free_symbols, expression.args))
+    found = free_symbols(expression.function)
+    for limit in expression.limits:
+        found = found - {limit[0]}
+        found = found.union(*map(free_symbols, limit[1:]))
+    return found
 
 
 def is_kummer(here: Any) -> bool:

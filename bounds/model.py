@@ -16,6 +16,7 @@ import sympy
 
 from bounds.evaluate_functions import Values
 from bounds.evaluate_numpy import Arrays
+from bounds.evaluate_scalar import free_symbols
 from bounds.model_facts import conditional, independent, standard_normal
 from bounds.model_truth import Worst, margin, worst_place
 from bounds.operators import Conditional, E, Independent, Index, StandardNormal, Variable
@@ -166,7 +167,7 @@ class _Space:
     @classmethod
     def of(cls, model: Model, sentence: Any) -> _Space:
         arities = _arities(sentence)
-        free = sentence.free_symbols
+        free = free_symbols(sentence)
         indices = sorted((each for each in free if isinstance(each, Index)), key=str)
         indices = [each for each in indices if str(each) not in model.values]
         variables = sorted((each for each in free if isinstance(each, Variable)), key=str)
@@ -254,7 +255,7 @@ def _length(index: Any, sentence: Any, model: Model) -> int:
     for each in sentence.atoms(sympy.core.function.AppliedUndef):
         array = model.processes.get(each.func.__name__)
         for place, argument in enumerate(each.args):
-            if array is not None and index in argument.free_symbols and place < array.ndim:
+            if array is not None and index in free_symbols(argument) and place < array.ndim:
                 sizes.append(array.shape[place])
     if sizes:
         return int(max(sizes))

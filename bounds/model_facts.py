@@ -10,6 +10,7 @@ import numpy as np
 
 from bounds.evaluate_functions import Values
 from bounds.evaluate_numpy import Arrays
+from bounds.evaluate_scalar import free_symbols
 
 __all__ = ["conditional", "independent", "standard_normal"]
 
@@ -46,11 +47,12 @@ def conditional(
 
 
 def standard_normal(values: Values, weights: Values) -> bool:
-    """Moments 1 to 4 of a quadrature of N(0, 1): 0, 1, 0, 3."""
-    z = values.reshape(-1)
-    if z.size != weights.size:
+    """Moments 1 to 4 of a quadrature of N(0, 1), for every index: 0, 1, 0, 3."""
+    if values.shape[-1] != weights.size:
         return False
-    moments = [float(weights @ z**power) for power in (1, 2, 3, 4)]
+    rows = values.reshape(-1, weights.size)
+    rows = rows[~np.isnan(rows).any(axis=1)]
+    moments = np.stack([rows**power @ weights for power in (1, 2, 3, 4)], axis=-1)
     return bool(np.allclose(moments, [0, 1, 0, 3], atol=1e-9))
 
 
@@ -67,7 +69,7 @@ def _cases(
     A guard's indices are fixed too; only where it holds is anything claimed.
     """
     fixed = targets if guard is None else [*targets, guard]
-    own = {each for target in fixed for each in target.free_symbols}
+    own = {each for target in fixed for each in free_symbols(target)}
     allowed = None if guard is None else arrays.truth(guard)
     shape = np.broadcast_shapes(
         *(np.shape(each) for each in arrays.values.values()), (1,) * (len(axes) + 1)
