@@ -130,8 +130,6 @@ SUM = Theorem(
 _mu = Variable("mu_", positive=True)
 _X = Variable("X_", positive=True)
 _root = Variable("root_", positive=True)
-_low = Variable("low_", nonnegative=True)
-_high = Variable("high_", nonnegative=True)
 
 _radius2 = (c_acc * r) ** 2
 _weight_limit = R_dom**2 / (2 * eps_opt)
@@ -229,14 +227,6 @@ def _proof(extra: Any, floor: tuple[Step, ...], statement: Any) -> tuple[Step, .
             "first",
             note="A_1 = a_1 = 1/lam_1",
         ),
-        identity(
-            "window",
-            Eq(
-                log(L_lip * R_dom**2 / (2 * eps_opt * r)),
-                log(_weight_limit) + log(L_lip) - log(r),
-            ),
-        ),
-        identity("quotient", Eq(log(r / L_lip), log(r) - log(L_lip))),
         inequality(
             "range",
             _relative <= LOG_TERM,
@@ -245,12 +235,6 @@ def _proof(extra: Any, floor: tuple[Step, ...], statement: Any) -> tuple[Step, .
             "last-weight",
             cite("resque.ball.log", {p_: r / L_lip, q_: A(1)}),
             "first-weight",
-            "window",
-            "quotient",
-        ),
-        inequality(
-            "roots",
-            Implies(_low**3 <= _high**3, _low**2 <= _high**2),
         ),
         inequality(
             "best",
@@ -263,7 +247,6 @@ def _proof(extra: Any, floor: tuple[Step, ...], statement: Any) -> tuple[Step, .
             statement,
             "best",
             "range",
-            at("roots", {_low: _relative**THIRD, _high: LOG_TERM**THIRD}),
         ),
     )
 

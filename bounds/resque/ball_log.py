@@ -41,17 +41,11 @@ LOG = Theorem(
             Eq(Integral(_slope, (_s, 0, 1)), log(p_) - log(q_)),
             evaluate=True,
         ),
-        identity(
-            "straight",
-            Eq(Integral(_tangent, (_s, 0, 1)), p_ / q_ - 1),
-            evaluate=True,
-        ),
         inequality(
             "tangent",
             log(p_) <= log(q_) + p_ / q_ - 1,
             "integrated",
             "difference",
-            "straight",
         ),
     ),
     explanation=(

@@ -228,10 +228,6 @@ REGIMES = Theorem(
             at("cubes", _roots),
         ),
         inequality(
-            "optimal",
-            Equivalent(sqrt(d) / (n * eps_dp) <= 1 / sqrt(n), n >= d / eps_dp**2),
-        ),
-        inequality(
             "steep",
             Implies(_p**3 * _e**3 >= 1, _p**3 <= _p**4 * _e),
             note="p e >= 1",
@@ -243,7 +239,7 @@ REGIMES = Theorem(
             ),
             at("steep", _roots),
         ),
-        inequality("all", _regimes, "near-linear", "optimal", "dominated"),
+        inequality("all", _regimes, "near-linear", "dominated"),
     ),
     explanation=(
         "The privacy term (n d)^(2/3)/eps is at most n exactly when n >= d^2/eps^3: then the whole"

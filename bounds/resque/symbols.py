@@ -107,3 +107,9 @@ delta_far = parameter(
     "in [0, 1]",
     "privacy profile at epsilon given that the record is drawn",
 )
+
+_GROWTH = "log(gradients)/log(records) of a method at eps = 1"
+q_4 = parameter("q_4", "q_4", "exponent_theorem4", ">= 0", f"{_GROWTH}: Theorem 4")
+q_A = parameter("q_A", r"q_{\mathrm{A}}", "exponent_afkt21", ">= 0", f"{_GROWTH}: AFKT21")
+q_K = parameter("q_K", r"q_{\mathrm{K}}", "exponent_kll21", ">= 0", f"{_GROWTH}: KLL21")
+q_G = parameter("q_G", r"q_{\mathrm{G}}", "exponent_gll22", ">= 0", f"{_GROWTH}: GLL22 (values)")

@@ -66,7 +66,6 @@ ROWS = (
 
 _p = Variable("p_", positive=True)
 _q = Variable("q_", positive=True)
-_x = Variable("x_", positive=True)
 #: p = d^(1/12), q = eps^(1/3).
 _roots = {_p: d ** Rational(1, 12), _q: eps_opt**_THIRD}
 
@@ -134,14 +133,9 @@ TABLE = Theorem(
             at("square", _roots),
         ),
         inequality(
-            "quartic",
-            _x <= _x**4 / 4 + Rational(3, 4),
-            note="(x - 1)^2 (x^2 + 2 x + 3) >= 0",
-        ),
-        inequality(
             "mean",
             _in_roots["smoothing"] <= _in_roots["sgd"] / 4 + 3 * _in_roots["ball"] / 4,
-            at("quartic", {_x: 1 / (_p * _q)}),
+            note="1/x <= 1/(4 x^4) + 3/4 at x = p q: (y - 1)^2 (y^2 + 2 y + 3) >= 0, y = 1/x",
         ),
         inequality("never-dominates", _mean, at("mean", _roots)),
         inequality(

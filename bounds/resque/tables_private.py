@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Max, Min, Rational, log, sqrt, sympify
+from sympy import And, Eq, Implies, Max, Min, Rational, sqrt
 
+from bounds.assumptions import CODE, Assumption
 from bounds.operators import Variable
-from bounds.proof.step import at, cite, identity, inequality
-from bounds.resque.ball_log import p_, q_
+from bounds.proof.step import at, inequality
 from bounds.resque.private import rate
-from bounds.resque.symbols import theta
+from bounds.resque.symbols import q_4, q_A, q_G, q_K, theta
 from bounds.resque.tables import Row
 from bounds.symbols import d, eps_dp, n
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -96,11 +96,28 @@ def figure(values: tuple[Any, ...] | None = None) -> dict[str, list[Any]]:
     return data
 
 
-_meet = Implies(Eq(theta, _MEET), And(Eq(_t4, _MEET), Eq(_afkt, _MEET), Eq(_kll, _MEET)))
-_low = Implies(theta < _MEET, And(_t4 < _afkt, _t4 < _kll))
-_high = Implies(theta > _MEET, And(_afkt < _t4, _kll < _t4))
-_values = Implies(theta > 0, _t4 < _gll)
-_regimes = And(_meet, _low, _high, _values)
+def _is(symbol: Any, name: str, words: str) -> Assumption:
+    return Assumption(name, Eq(symbol, EXPONENTS[name]), f"exponent of the row {words}", CODE)
+
+
+_HALF = _q(1, 2)
+#: Exact exponents, regime by regime.
+_rows = And(
+    Implies(theta <= _HALF, Eq(q_4, 1)),
+    Implies(And(theta >= _HALF, theta <= 1), Eq(q_4, _q(2, 3) * (1 + theta))),
+    Implies(theta >= 1, Eq(q_4, _MEET)),
+    Implies(theta <= 1, And(Eq(q_A, _q(3, 2)), Eq(q_K, _q(5, 4) + theta / 8))),
+    Implies(theta >= 1, And(Eq(q_A, 2 - theta / 2), Eq(q_K, _q(3, 2) - theta / 8))),
+    Implies(theta <= 1, Eq(q_G, 1 + theta)),
+    Implies(theta >= 1, Eq(q_G, 2)),
+)
+_regimes = And(
+    _rows,
+    Implies(Eq(theta, _MEET), And(Eq(q_4, q_A), Eq(q_4, q_K))),
+    Implies(theta < _MEET, And(q_4 < q_A, q_4 < q_K)),
+    Implies(theta > _MEET, And(q_A < q_4, q_K < q_4)),
+    Implies(theta > 0, q_4 < q_G),
+)
 
 TABLE = Theorem(
     id="resque.table2",
@@ -113,13 +130,13 @@ TABLE = Theorem(
         Status.DERIVED,
         "the row AFKT21 is recalled, and so are KLL21's powers of eps",
     ),
-    steps=(
-        inequality("meet", _meet),
-        inequality("low", _low),
-        inequality("high", _high),
-        inequality("values", _values),
-        inequality("all", _regimes, "meet", "low", "high", "values"),
+    assumptions=(
+        _is(q_4, "theorem4", "Theorem 4"),
+        _is(q_A, "afkt21", "AFKT21"),
+        _is(q_K, "kll21", "KLL21"),
+        _is(q_G, "gll22", "GLL22"),
     ),
+    steps=(inequality("regimes", _regimes, "theorem4", "afkt21", "kll21", "gll22"),),
     explanation=(
         "With d = n^theta and eps = 1 every method needs n to some power, up to logarithms. The"
         " curves of AFKT21, KLL21 and Theorem 4 meet in one point, theta = 4/3: Theorem 4 needs"
@@ -151,17 +168,6 @@ _powers = And(
 
 _a = Variable("a_")
 _b = Variable("b_")
-_smaller = Implies(_a <= _b, n**_a <= n**_b)
-
-
-def _order(name: str, both: Any) -> tuple[Any, ...]:
-    """The four comparisons of n^a, n^b and n^both."""
-    return (
-        at(name, {_b: both}),
-        at(name, {_a: both, _b: _a}),
-        at(name, {_a: _b, _b: both}),
-        at(name, {_a: both}),
-    )
 
 
 POWERS = Theorem(
@@ -171,28 +177,8 @@ POWERS = Theorem(
     kind=Kind.STRUCTURE,
     source=Source("carmon2023resque", "Table 2 and its figure", Status.DERIVED),
     steps=(
-        inequality(
-            "increasing",
-            Implies(log(p_) <= log(q_), p_ <= q_),
-            cite("resque.ball.log", {p_: q_, q_: p_}),
-        ),
-        inequality("log", log(n) >= 0, cite("resque.ball.log", {p_: sympify(1), q_: n})),
-        identity("log-first", Eq(log(n**_a), _a * log(n))),
-        identity("log-second", Eq(log(n**_b), _b * log(n))),
-        inequality(
-            "smaller",
-            _smaller,
-            at("increasing", {p_: n**_a, q_: n**_b}),
-            "log",
-            "log-first",
-            "log-second",
-        ),
-        inequality(
-            "least", Eq(Min(n**_a, n**_b), n ** Min(_a, _b)), *_order("smaller", Min(_a, _b))
-        ),
-        inequality(
-            "most", Eq(Max(n**_a, n**_b), n ** Max(_a, _b)), *_order("smaller", Max(_a, _b))
-        ),
+        inequality("least", Eq(Min(n**_a, n**_b), n ** Min(_a, _b))),
+        inequality("most", Eq(Max(n**_a, n**_b), n ** Max(_a, _b))),
         inequality(
             "afkt21",
             Eq(afkt.subs(_at_theta), n**_afkt),

@@ -118,11 +118,11 @@ def test_smaller_counts_do_not_prove(claim: Any) -> None:
 
 
 def test_missing_steps_are_missed() -> None:
-    for step in ("mean", "first-weight", "window"):
+    for step in ("moves", "first-weight", "range"):
         assert not theorem("resque.ball.count").without_step(step).replay().ok, step
 
 
-POINT = {"lipschitz": 1.0, "radius": 1.0, "ball_radius": 1 / 64, "accuracy": 0.01}
+POINT: dict[str, Any] = {"lipschitz": 1.0, "radius": 1.0, "ball_radius": 1 / 64, "accuracy": 0.01}
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_count_at_the_reference_point(acceptance: float, value: float) -> None:
 
 def test_count_where_the_logarithm_would_be_negative() -> None:
     count = theorem("resque.ball.count")
-    easy = {**POINT, "accuracy": 40.0, "acceptance": 0.5}
+    easy: dict[str, Any] = {**POINT, "accuracy": 40.0, "acceptance": 0.5}
     assert float(count.evaluate(**easy)) == 2
     assert math.isfinite(float(count.evaluate(**easy)))
 
@@ -156,10 +156,10 @@ def test_count_refuses_bad_values(wrong: str, value: float) -> None:
 
 def test_high_floor_costs_the_natural_number_of_steps_times_the_logarithm() -> None:
     floor = theorem("resque.ball.floor")
-    at = {**POINT, "acceptance": 0.5}
+    at: dict[str, Any] = {**POINT, "acceptance": 0.5}
     extra = float(floor.evaluate(**at)) - float(floor.evaluate("lowest_floor", **at))
     assert extra == pytest.approx(16 * math.log(64 / 0.02) / math.sqrt(2), rel=1e-13)
-    lowest = {name: POINT[name] for name in ("radius", "ball_radius", "accuracy")}
+    lowest: dict[str, Any] = {name: POINT[name] for name in ("radius", "ball_radius", "accuracy")}
     assert float(floor.evaluate("floor", **lowest)) == pytest.approx(0.01 * 16**2, rel=1e-13)
 
 
