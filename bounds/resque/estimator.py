@@ -251,11 +251,6 @@ E5 = Theorem(
     caveats=(
         "The statement bounds the p-th power of the norm; its p-th root is the evaluation `bound`.",
     ),
-    slack={
-        "1/8": "(p - 1)/p^2 = 1/4 at p = 2 only: at other orders the exponent is smaller, by the "
-        "factor 4 (p - 1)/p^2",
-        "1/2": "the exponent is (p - 1)/(2p), which tends to 1/2 from below as p grows",
-    },
 )
 
 THEOREMS: tuple[Theorem, ...] = (E1, E4, E5)

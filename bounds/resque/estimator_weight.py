@@ -107,7 +107,7 @@ _E3_STATEMENT = Eq(
         / 2
     ),
 )
-_PAIR = (
+PAIR = (
     WEIGHT,
     Assumption(
         "second",
@@ -139,7 +139,7 @@ E3 = Theorem(
     statement=_E3_STATEMENT,
     kind=Kind.TIGHT,
     source=Source("carmon2023resque", "moments of the density ratio", Status.DERIVED),
-    assumptions=_PAIR,
+    assumptions=PAIR,
     steps=(
         identity(
             "product",
