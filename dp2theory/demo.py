@@ -166,6 +166,7 @@ def documents(
     `status` is that of the runs.
     """
     from dp2theory.cli._output import Input, envelope
+    from dp2theory.planning.certified import DAMPING
 
     budget = plan.budget
     inputs = {
@@ -184,6 +185,7 @@ def documents(
         "learning_rate": Input(scene.learning_rate),
         "seed": Input(SEEDS[0]),
     }
+    planned = inputs | {"damping": Input(DAMPING, default=True)}
     trained = inputs | {
         "method": Input("dp2-rmsprop"),
         "compare": Input("dp-sgd"),
@@ -191,7 +193,7 @@ def documents(
     }
     runs = runs | {"tuning": None, "discarded_pilot": None, "notes": list(NOTES)}
     return {
-        "plan": envelope("plan", inputs, plan.to_json()),
+        "plan": envelope("plan", planned, plan.to_json()),
         "runs": envelope("train", trained, runs, status=status),
     }
 

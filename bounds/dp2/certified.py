@@ -17,19 +17,17 @@ every s.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from math import inf, isfinite, sqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from bounds.dp2.phi import check_steps
+from bounds.dp2.certified_inputs import Array, Inputs
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-MODES = ("common", "freeze")
 BRANCHES = ("staleness", "gradient-bound", "clip")
 #: Two delays whose bounds differ by less than this share are as good as each other.
 FLAT = 0.05
@@ -37,90 +35,8 @@ FLAT = 0.05
 _CHUNK, _EXACT = 2_000_000, 200_000_000
 #: Ratio of neighbouring delays in that case, and what the chords may add to Phi, relatively.
 _RATIO, _CHORD = 1.001, 1e-6
-
-
-@dataclass(frozen=True)
-class Inputs:
-    """What the bound needs to know.
-
-    Attributes
-    ----------
-    steps : int
-        T.
-    mean_gradient : ndarray, shape (d,)
-        m_j: bounds on the mean gradients of a phase. Phi is a bound only if they dominate the
-        run's: E(G/s)_j^2 <= m_j^2 + nu1^2/s.
-    noise_std, preconditioned_noise_std : float
-        nu1 = sigma C1/b and nu2 = sigma C2/b.
-    gradient_bound : float
-        C >= ||g_t||_2.
-    preconditioned_clip_norm : float
-        C2. Adaptive steps are assumed not to clip, which C2 = C/eps guarantees.
-    damping : float
-        eps.
-    variation_ratio : float
-        chi: up-variation of D per update over D1; sqrt(1 - ema) is proved.
-    staleness_intercept, staleness_slope : float or None
-        c1, c2 with E||g_t||_1 <= (c1 + c2 s) D1(s) at every step; None where nothing is known.
-    diameter : float
-        R, the side of the box. Phi, DP-SGD's value and the trivial bound are proportional to it.
-    mode : str
-        ``"common"``: collection steps move in the metric D too; ``"freeze"``: they do not move.
-    """
-
-    steps: int
-    mean_gradient: Array
-    noise_std: float
-    preconditioned_noise_std: float
-    gradient_bound: float
-    preconditioned_clip_norm: float
-    damping: float
-    variation_ratio: float
-    staleness_intercept: float | None = None
-    staleness_slope: float | None = None
-    diameter: float = 1.0
-    mode: str = "common"
-    _sizes: Array = field(init=False, repr=False, compare=False)
-    _counts: Array = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        check_steps(self.steps)
-        means = np.asarray(self.mean_gradient, dtype=np.float64)
-        if means.ndim != 1 or not means.size or not np.isfinite(means).all():
-            raise ValueError(
-                "mean_gradient: must be a vector of finite numbers, one per coordinate"
-            )
-        object.__setattr__(self, "mean_gradient", means)
-        for name in ("gradient_bound", "preconditioned_clip_norm", "damping", "diameter"):
-            if not 0 < getattr(self, name) < inf:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be positive and finite")
-        for name in ("noise_std", "preconditioned_noise_std", "variation_ratio"):
-            if not 0 <= getattr(self, name) < inf:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be >= 0 and finite")
-        known = [self.staleness_intercept is None, self.staleness_slope is None]
-        if any(known) != all(known):
-            raise ValueError("staleness_intercept and staleness_slope: give both or neither")
-        for name in ("staleness_intercept", "staleness_slope"):
-            value = getattr(self, name)
-            if value is not None and not 0 <= value < inf:
-                raise ValueError(f"{name}={value!r}: must be >= 0 and finite")
-        if self.mode not in MODES:
-            raise ValueError(f"mode={self.mode!r}: must be one of {', '.join(MODES)}")
-        # Equal means need one square root: a-priori means are all the same.
-        sizes, counts = np.unique(np.abs(means), return_counts=True)
-        object.__setattr__(self, "_sizes", sizes)
-        object.__setattr__(self, "_counts", counts.astype(np.float64))
-
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return int(self.mean_gradient.size)
-
-    def to_json(self) -> dict[str, Any]:
-        """The numbers; the mean gradient by its l1 norm."""
-        given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        given["mean_gradient_l1"] = float(np.abs(given.pop("mean_gradient")).sum())
-        return given | {"dimension": self.dimension}
+#: Branches that agree up to this share are the same number in floating point.
+_ROUNDING = 1e-12
 
 
 def updates(steps: int, delay: ArrayLike) -> Whole:
@@ -140,11 +56,11 @@ def preconditioner_norm(inputs: Inputs, delay: ArrayLike) -> Array:
     s = np.asarray(delay, dtype=np.float64)
     flat = s.ravel()
     total = np.empty_like(flat)
-    squares = inputs._sizes**2
+    squares = inputs.sizes**2
     width = max(1, _CHUNK // squares.size)
     for start in range(0, flat.size, width):
         part = inputs.noise_std**2 / flat[start : start + width]
-        total[start : start + width] = np.sqrt(squares + part[:, None]) @ inputs._counts
+        total[start : start + width] = np.sqrt(squares + part[:, None]) @ inputs.counts
     return total.reshape(s.shape) + inputs.dimension * inputs.damping
 
 
@@ -359,10 +275,11 @@ def optimum(inputs: Inputs) -> Optimum:
     if not isfinite(least):
         raise ValueError(f"mode={inputs.mode!r}: no delay up to steps={inputs.steps} has a bound")
     moments = gradient_moments(inputs, s, norms)
-    stack = np.stack([moments[name] for name in BRANCHES])
     # Ties count as the bound that needs no promise.
-    stale = np.flatnonzero(stack[0] < np.minimum(stack[1], stack[2]))
-    branch = "staleness" if place in stale else BRANCHES[1 + int(np.argmin(stack[1:, place]))]
+    others = np.minimum(moments["clip"], moments["gradient-bound"])
+    stale = np.flatnonzero(moments["staleness"] < (1 - _ROUNDING) * others)
+    clips = moments["clip"][place] < (1 - _ROUNDING) * moments["gradient-bound"][place]
+    branch = "staleness" if place in stale else "clip" if clips else "gradient-bound"
     flat = np.flatnonzero(values <= (1 + FLAT) * least)
     delay = int(s[place])
     return Optimum(
@@ -382,7 +299,7 @@ def optimum(inputs: Inputs) -> Optimum:
 
 
 def _norms(inputs: Inputs, s: Whole) -> tuple[Array, bool]:
-    if inputs.steps * inputs._sizes.size <= _EXACT:
+    if inputs.steps * inputs.sizes.size <= _EXACT:
         return preconditioner_norm(inputs, s), True
     nodes = np.unique(np.geomspace(1, inputs.steps, 1 + int(np.log(inputs.steps) / np.log(_RATIO)))
                       .round())  # fmt: skip

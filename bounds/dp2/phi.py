@@ -21,6 +21,10 @@ Array = NDArray[np.float64]
 EXPONENTS = ("relaxed", "floor", "ceiling")
 
 
+def _exp(logarithm: float) -> float:
+    return exp(logarithm) if logarithm < 700 else inf
+
+
 def check_steps(steps: Any) -> None:
     """Refuse a number of steps that is no positive integer."""
     if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
@@ -104,7 +108,7 @@ class Tradeoff:
             When phi only comes close to its infimum as u goes to 0: B is 1 or less for every u.
         """
         if self.slope(1.0) >= 0:
-            return Minimiser(1.0, exp(float(self.log_phi(1.0))), False)
+            return Minimiser(1.0, _exp(float(self.log_phi(1.0))), False)
         low, high = 1.0, 2.0
         while self.slope(high) <= 0:
             low, high = high, 2 * high
@@ -119,7 +123,7 @@ class Tradeoff:
                 break
             low, high = (low, middle) if self.slope(middle) > 0 else (middle, high)
         u = 1 / low
-        return Minimiser(u, exp(float(self.log_phi(u))), True)
+        return Minimiser(u, _exp(float(self.log_phi(u))), True)
 
     def best_delay(self, steps: int, exponent: str = "relaxed") -> tuple[int, float]:
         """The integer delay that minimises phi(s/T), and ln phi there; ties to the smaller s.

@@ -64,6 +64,10 @@ def plan(
     learning_rate: Annotated[
         float | None, typer.Option(help="DP-SGD's learning rate. [default: 1 / clip norm]")
     ] = None,
+    damping: Annotated[
+        float | None,
+        typer.Option(help="DP²'s damping; only certified values read it. [default: 1e-7]"),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Seed of the pilot.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Keep the pilot here (.npz), for `train --plan`.")
@@ -83,7 +87,9 @@ def plan(
     positive("epsilon", epsilon)
     if seed < 0:
         raise ValueError(f"--seed {seed}: must be an integer of at least 0")
-    for name, value in (("clip_norm", clip_norm), ("learning_rate", learning_rate)):
+    for name, value in (
+        ("clip_norm", clip_norm), ("learning_rate", learning_rate), ("damping", damping),
+    ):  # fmt: skip
         if value is not None:
             step_size(name, value)
     # Found out now and not after the pilot has spent its privacy.
@@ -91,6 +97,8 @@ def plan(
     if out is not None and (problem is None or no_pilot):
         raise ValueError(f"--out {out}: there is no pilot to keep without --problem, or with "
                          "--no-pilot")  # fmt: skip
+    from dp2theory.planning.certified import DAMPING
+
     setting = resolve_setting(
         problem=problem,
         data=data,
@@ -105,7 +113,9 @@ def plan(
         quiet=quiet,
     )
     with _pilot_kept(out) as keep:
-        made = _make(setting, epsilon, clip_norm, learning_rate, seed, no_pilot, keep, quiet)
+        made = _make(
+            setting, epsilon, clip_norm, learning_rate, damping, seed, no_pilot, keep, quiet
+        )
         inputs = setting.inputs() | {
             "epsilon": Input(epsilon),
             "clip_norm": Input(made.clip_norm, default=clip_norm is None),
@@ -113,6 +123,7 @@ def plan(
             "effective_step": Input(
                 made.clip_norm * made.learning_rate, True, "learning rate x clip norm"
             ),
+            "damping": Input(DAMPING if damping is None else damping, default=damping is None),
             "seed": Input(seed),
         }
         result = made.to_json()
@@ -182,11 +193,13 @@ def _make(
     epsilon: float,
     clip_norm: float | None,
     learning_rate: float | None,
+    damping: float | None,
     seed: int,
     no_pilot: bool,
     keep: "Callable[[PilotState], None]",
     quiet: bool,
 ) -> "Plan":
+    from dp2theory.planning.certified import DAMPING
     from dp2theory.planning.plan import make_plan
 
     budget = setting.budget(epsilon)
@@ -199,12 +212,27 @@ def _make(
             dimension=setting.dimension,
             clip_norm=clip_norm,
             learning_rate=learning_rate,
+            damping=DAMPING if damping is None else damping,
             seed=seed,
             record_every=max(1, budget.pilot_steps // RECORDS),
             on_step=on_step(advance),
             on_pilot=keep,
             calibration=calibration,
         )
+
+
+def _print_certified(result: dict[str, Any]) -> None:
+    from dp2theory.report import tables
+
+    answers = result["certified"]["answers"]
+    if not answers:
+        missing = ", ".join(f"--{name}" for name in result["certified"]["missing"])
+        print(f"certified: nothing, without {missing}")
+        return
+    for each in answers:
+        print(f"certified, {tables.CERTIFIED_KINDS[each['kind']]}: {each['verdict']}")
+    table = tables.text_table(tables.certified_header(result), tables.certified_rows(result))
+    print("\n".join("  " + line for line in table.splitlines()))
 
 
 def _print(
@@ -238,6 +266,7 @@ def _print(
         print("signal to noise of averaged released gradients:")
         table = text_table(SNR_HEADER, snr_rows(result))
         print("\n".join("  " + line for line in table.splitlines()))
+    _print_certified(result)
     print(f"for\n{describe_inputs(inputs)}")
     for note in result["notes"]:
         print(f"note: {note}")

@@ -162,6 +162,33 @@ class BlockMeans:
             )
         return tuple(rows)
 
+    def latest(self, length: int | None = None) -> tuple[int, Array]:
+        """The mean of the last complete block of a length, by default of the longest.
+
+        Parameters
+        ----------
+        length : int, optional
+            A power of two that is at most the number of steps.
+
+        Returns
+        -------
+        tuple of int and ndarray
+            The length, and the mean with shape (dimension,).
+
+        Raises
+        ------
+        ValueError
+            When no block of that length is complete.
+        """
+        known = {2**level: mean for level, mean in enumerate(self._last)}
+        chosen = max(known, default=0) if length is None else length
+        if chosen not in known:
+            raise ValueError(
+                f"length={length!r}: {self.steps} steps hold complete blocks of "
+                f"{', '.join(map(str, known)) or 'no length'}"
+            )
+        return chosen, known[chosen].copy()
+
     def to_arrays(self) -> dict[str, NDArray[np.generic]]:
         """The whole state as plain arrays, for an ``.npz`` file."""
         return {

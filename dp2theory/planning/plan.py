@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.planning.blocks import MINIMUM_BLOCKS, BlockStatistic, noise_energy
+from dp2theory.planning.certified import DAMPING, ESTIMATE_NOTE, Certified, certify, check_damping
+from dp2theory.planning.certified import NOTES as CERTIFIED_NOTES
 from dp2theory.planning.gate import Verdict, judge, shortest_delay
 from dp2theory.planning.methods import CLIP_NORM, EFFECTIVE_STEP
 from dp2theory.planning.pilot import PilotState, check_step_sizes, run_pilot
@@ -59,6 +61,8 @@ class Plan:
         The state to continue from; None when no pilot was made.
     pilot_epsilon : Bracket
         What the pilot alone has spent (part of `epsilon` when the run goes on from it).
+    certified : tuple of Certified
+        What the bounds say: a priori, and estimated from the pilot; empty without a dimension.
     """
 
     budget: Budget
@@ -71,6 +75,7 @@ class Plan:
     blocks: tuple[BlockStatistic, ...]
     pilot: PilotState | None
     pilot_epsilon: Bracket
+    certified: tuple[Certified, ...] = ()
 
     @property
     def noise_norm(self) -> float | None:
@@ -131,7 +136,16 @@ class Plan:
                     )
                 ],
             },
-            "notes": [*(NOTES if self.pilot else NOTES_WITHOUT_PILOT), *self._rise()],
+            "certified": {
+                "missing": [] if self.certified else ["dimension"],
+                "answers": [each.to_json() for each in self.certified],
+            },
+            "notes": [
+                *(NOTES if self.pilot else NOTES_WITHOUT_PILOT),
+                *self._rise(),
+                *(CERTIFIED_NOTES if self.certified else ()),
+                *((ESTIMATE_NOTE,) if len(self.certified) > 1 else ()),
+            ],
         }
 
     def _rise(self) -> list[str]:
@@ -163,6 +177,7 @@ def make_plan(
     dimension: int | None = None,
     clip_norm: float | None = None,
     learning_rate: float | None = None,
+    damping: float = DAMPING,
     seed: int = 0,
     record_every: int | None = None,
     on_step: Callable[[int], None] | None = None,
@@ -181,6 +196,8 @@ def make_plan(
         Number of parameters, where there is no problem to ask.
     clip_norm, learning_rate : float, optional
         DP-SGD's; default clip norm 1 and learning rate 1 / clip norm.
+    damping : float
+        Of DP². Only the certified bound reads it.
     seed : int
         Seed of the pilot (and of the run that goes on from it).
     record_every : int, optional
@@ -206,6 +223,7 @@ def make_plan(
         When the pilot is interrupted; what it released is in ``partial``.
     """
     clip, rate = resolve_step_sizes(clip_norm, learning_rate)
+    check_damping(damping, clip)  # before a pilot has spent anything
     if calibration is None:
         calibration = budget.calibrate()
     state: PilotState | None = None
@@ -239,17 +257,28 @@ def make_plan(
             reason=f"{why}; s = {verdict.default_delay} (T // 40) is the default delay, "
             "which pays only where gradients stand clear of their noise",
         )
+    known = dimension if problem is None else problem.dimension
     return Plan(
         budget=budget,
         noise_multiplier=calibration.noise_multiplier,
         epsilon=calibration.epsilon,
         clip_norm=clip,
         learning_rate=rate,
-        dimension=dimension if problem is None else problem.dimension,
+        dimension=known,
         verdict=verdict,
         blocks=blocks,
         pilot=state,
         pilot_epsilon=spent_by(state, budget, calibration.epsilon),
+        certified=certify(
+            budget,
+            dimension=known,
+            noise_multiplier=calibration.noise_multiplier,
+            clip_norm=clip,
+            blocks=None if state is None else state.blocks,
+            statistics=blocks,
+            recommended=verdict.recommended_delay,
+            damping=damping,
+        ),
     )
 
 

@@ -100,8 +100,25 @@ def plan_sections(document: Mapping[str, Any], *, salt: str = "plan") -> list[st
     if plan["snr"]["blocks"]:
         parts.append("<h2>Signal to noise by block length</h2>")
         parts.append(tables.html_table(tables.SNR_HEADER, tables.snr_rows(plan)))
+    parts += _certified(plan)
     parts.append(_notes("How to read this", plan.get("notes", ())))
     return parts
+
+
+def _certified(plan: Mapping[str, Any]) -> list[str]:
+    answers = plan["certified"]["answers"]
+    if not answers:
+        return []
+    said = "".join(
+        f"<li>{html.escape(tables.CERTIFIED_KINDS[each['kind']])}: "
+        f"{html.escape(each['verdict'])}</li>"
+        for each in answers
+    )
+    return [
+        "<h2>What is certified</h2>",
+        f"<ul>{said}</ul>",
+        tables.html_table(tables.certified_header(plan), tables.certified_rows(plan)),
+    ]
 
 
 def runs_sections(document: Mapping[str, Any], *, salt: str = "runs") -> list[str]:

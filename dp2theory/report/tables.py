@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 
@@ -134,3 +134,58 @@ def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def _markdown_cell(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
+
+
+CERTIFIED_KINDS = {"a-priori": "a priori", "estimate": "estimate from the pilot"}
+CERTIFIED_BRANCHES = {
+    "staleness": "staleness",
+    "gradient-bound": "C²/damping",
+    "clip": "C C₂",
+}
+
+
+def certified_header(plan: Mapping[str, Any]) -> list[str]:
+    """Header of the table of certified values: a column per answer."""
+    answers = plan["certified"]["answers"]
+    return [
+        "certified [units of R C]",
+        *(CERTIFIED_KINDS[each["kind"]] for each in answers),
+        "theorem",
+    ]
+
+
+def certified_rows(plan: Mapping[str, Any]) -> list[list[str]]:
+    """Rows of the table of certified values, with the theorem behind each."""
+    answers = plan["certified"]["answers"]
+    if not answers:
+        return []
+    theorems = answers[0]["theorems"]
+
+    def row(label: str, show: Callable[[Mapping[str, Any]], str], theorem: str) -> list[str]:
+        return [label, *(show(each) for each in answers), theorem]
+
+    def flat(answer: Mapping[str, Any]) -> str:
+        ends = answer["flat_range"]
+        return f"{number(ends['shortest'])} to {number(ends['longest'])}"
+
+    def phi(answer: Mapping[str, Any]) -> str:
+        return str(answer["phi"]["message"] or f"s = {number(answer['phi']['delay'])}")
+
+    delay = answers[0]["schedule"]["delay"]
+    return [
+        row("delay s*", lambda each: number(each["delay"]), theorems["shape"]),
+        row("bound at s*", lambda each: number(each["value"]), theorems["value"]),
+        row("delays within 5 %", flat, theorems["value"]),
+        row("least gradient term", lambda each: CERTIFIED_BRANCHES[each["active_branch"]],
+            theorems["saturated"]),
+        row("at the recommended delay", lambda each: number(each["at_recommended_delay"]),
+            theorems["value"]),
+        row("DP-SGD", lambda each: number(each["dp_sgd"]), theorems["dp_sgd"]),
+        row("DP-SGD, same knowledge", lambda each: number(each["dp_sgd_with_same_knowledge"]),
+            theorems["dp_sgd"]),
+        row("no proof needed", lambda each: number(each["trivial"]), "–"),
+        row("vacuous", lambda each: "yes" if each["vacuous"] else "no", "–"),
+        row("φ's own minimiser", phi, theorems["phi"]),
+        row(f"log10 of the paper's factor, s = {delay}",
+            lambda each: number(each["schedule"]["log10_factor"], 3), theorems["schedule"]),
+    ]  # fmt: skip

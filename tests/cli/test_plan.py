@@ -280,3 +280,27 @@ def test_interrupted_where_nothing_can_be_written(cli, monkeypatch):
     monkeypatch.setattr("dp2theory.planning.plan.judge", stop)
     monkeypatch.setattr("dp2theory.cli.plan.INTERRUPTED_FILE", "/proc/x.npz")
     cli(SMALL, "--epsilon 3").refused(130, "40 pilot steps", "could not be kept in /proc/x.npz")
+
+
+def test_certified_values_stand_beside_the_advice(cli):
+    found = result(cli(SMALL, "--epsilon 3 --damping .1 --json"))
+    prior, estimate = found["certified"]["answers"]
+    assert (prior["kind"], prior["delay"]) == ("a-priori", 160)
+    assert estimate["kind"] == "estimate"
+    assert estimate["value"] < prior["value"]
+    assert estimate["inputs"]["damping"] == 0.1
+    text = cli(SMALL, "--epsilon 3 --damping .1").out
+    for each in (prior, estimate):
+        assert each["verdict"] in text
+    for words in ("dp2.CTV", "dp2.dp-sgd", "bound uninformative for s", "delays within 5 %"):
+        assert words in text
+    assert "certified" not in cli(SMALL, "--epsilon 3 --quiet").out
+
+
+def test_without_data_the_certified_answer_says_what_is_missing(cli):
+    assert "certified: nothing, without --dimension" in cli(SIZES).out
+    (prior,) = result(cli(SIZES, "--dimension 500 --json"))["certified"]["answers"]
+    assert prior["kind"] == "a-priori"
+    assert prior["vacuous"]  # at the default damping
+    cli(SIZES, "--damping 0").refused(2, "--damping 0")
+    cli(SMALL, "--epsilon 3 --damping 1e-99 --clip-norm 1e100").refused(2, "damping=1e-99")

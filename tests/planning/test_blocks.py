@@ -137,3 +137,23 @@ def test_inconsistent_arrays_are_refused(damage):
     damage(arrays)
     with pytest.raises(ValueError, match="block state"):
         BlockMeans.from_arrays(arrays)
+
+
+def test_latest_block_is_the_mean_of_the_last_complete_one():
+    rng = np.random.default_rng(8)
+    stream = rng.standard_normal((13, 3))
+    blocks = BlockMeans(3)
+    for vector in stream:
+        blocks.add(vector)
+    for length, start in ((1, 12), (2, 10), (4, 8), (8, 0)):
+        found, mean = blocks.latest(length)
+        assert found == length
+        assert np.allclose(mean, stream[start : start + length].mean(axis=0))
+    longest, mean = blocks.latest()
+    assert longest == 8
+    mean[:] = 0  # a copy
+    assert blocks.latest()[1].any()
+    with pytest.raises(ValueError, match="length=16: 13 steps hold complete blocks of 1, 2, 4, 8"):
+        blocks.latest(16)
+    with pytest.raises(ValueError, match="no length"):
+        BlockMeans(3).latest()

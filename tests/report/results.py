@@ -23,9 +23,29 @@ def plan_result(**changes: Any) -> dict[str, Any]:
             "epsilon_spent": {"lower": 1.2, "upper": 1.21},
             "losses": [{"step": 10 * k, "train_loss": 0.69 - 0.01 * k} for k in range(11)],
         },
+        "certified": {"missing": [], "answers": [certified("a-priori"), certified("estimate")]},
         "notes": ["a note about <private> losses"],
     }
     return copy.deepcopy(result | changes)
+
+
+def certified(kind: str) -> dict[str, Any]:
+    return {
+        "kind": kind, "delay": 67, "value": 0.198,
+        "flat_range": {"shortest": 42, "longest": 91, "delays": 48},
+        "active_branch": "staleness", "updates": 7, "at_recommended_delay": 0.31,
+        "dp_sgd": 0.224, "dp_sgd_with_same_knowledge": 0.133, "trivial": 7.07,
+        "vacuous": False, "prefers_dp_sgd": False, "smooth_delay": 65.9,
+        "verdict": "s = 67, below the <bound> of DP-SGD",
+        "phi": {"base": 0.4, "informative": False, "relative_delay": None, "delay": None,
+                "message": "bound uninformative for s"},
+        "schedule": {"decay": 0.01, "delay": 7, "log10_factor": 116.0},
+        "inputs": {}, "origin": {"mean_gradient": "estimate"},
+        "theorems": {
+            name: f"dp2.{name}"
+            for name in ("value", "shape", "saturated", "dp_sgd", "staleness", "phi", "schedule")
+        },
+    }  # fmt: skip
 
 
 def inputs() -> dict[str, Any]:

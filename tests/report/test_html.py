@@ -147,3 +147,13 @@ def test_text_table_aligns():
         "a           1",
         "long name  22",
     ]
+
+
+def test_plan_shows_what_is_certified_with_its_theorems(plan_page):
+    text = Reader(plan_page).text
+    assert "What is certified" in text
+    assert "a priori: s = 67, below the <bound> of DP-SGD" in text
+    for words in ("estimate from the pilot", "42 to 91", "bound uninformative for s", "dp2.value"):
+        assert words in text
+    document = plan_document(certified={"missing": ["dimension"], "answers": []})
+    assert "certified" not in " ".join(html.plan_sections(document)).lower()
