@@ -152,3 +152,5 @@ Gc = parameter(
     ">= 0",
     "bound on E||g||^2 in D^-1 in collection steps",
 )
+mk = sequence("mk", "m", "phase_mean", "mean averaged gradient of phase k in coordinate j")
+U = parameter("U", "U", "update_count", "integer >= 1", "updates of the preconditioner")

@@ -42,9 +42,7 @@ def problem(name: str, seed: int = 0, records: int = 400, dimension: int = 10) -
         return Problem(features, labels, lambda p, y: -y / (1 + np.exp(y * p)), 0.25)
     if name == "huber":
         width = 0.5
-        return Problem(
-            features, score, lambda p, y: np.clip((p - y) / width, -1, 1), 1 / width
-        )
+        return Problem(features, score, lambda p, y: np.clip((p - y) / width, -1, 1), 1 / width)
     return Problem(features, score, lambda p, y: np.sign(p - y), np.inf)
 
 

@@ -12,6 +12,7 @@ from sympy import Le, Lt, Max, Rational, pi, sqrt
 
 from bounds.counterexample import satisfying
 from bounds.dp2.delay import DEFINITION, SATURATION
+from bounds.dp2.delay_average import AVERAGE
 from bounds.dp2.delay_bounds import BOUNDS
 from bounds.dp2.delay_folded import FOLDED, SLOPES, Z
 from bounds.dp2.delay_linear import LINEAR
@@ -22,7 +23,7 @@ from bounds.symbols import j
 from bounds.theorem import Theorem
 from tests.bounds.dp2.delay_runs import Setting, h_of, parameters, problem
 
-ALL = {each.id: each for each in (DEFINITION, SATURATION, FOLDED, SLOPES, BOUNDS, LINEAR)}
+ALL = {each.id: each for each in (DEFINITION, SATURATION, FOLDED, SLOPES, BOUNDS, AVERAGE, LINEAR)}
 PILOT = 0.3 * 0.9 ** np.arange(50)
 #: What became of steps, so that the variants of a theorem check what they share once.
 OUTCOMES: dict[Any, Any] = {}
@@ -120,6 +121,27 @@ def test_no_part_of_the_bounds_can_be_improved(part: int) -> None:
     smaller, larger = BOUNDS.statement.args[part].args
     tighter = Le(smaller * Rational(21, 20), larger)
     assert BOUNDS.with_statement(tighter).counterexample() is not None
+
+
+def test_root_of_a_moving_average_against_simulation() -> None:
+    rng = np.random.default_rng(5)
+    means, std, ema, updates = np.array([0.3, 0.05, 0.0]), 0.05, 0.9, 6
+    second = np.zeros((20_000, 3))
+    for _ in range(updates):
+        second = ema * second + (1 - ema) * (means + std * rng.normal(size=second.shape)) ** 2
+    given: dict[str, Any] = {
+        "mean_gradient": means, "averaged_noise_std": std, "ema": ema, "update_count": updates,
+        "dimension": 3,
+    }  # fmt: skip
+    measured = np.sqrt(second).sum(axis=1).mean()
+    assert AVERAGE.evaluate("lower", **given) < measured < AVERAGE.evaluate("bound", **given)
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_no_part_of_the_sandwich_can_be_improved(part: int) -> None:
+    smaller, larger = AVERAGE.statement.args[part].args
+    tighter = Le(smaller * Rational(21, 20), larger)
+    assert AVERAGE.with_statement(tighter).counterexample() is not None
 
 
 def test_where_jensen_takes_over_from_the_series() -> None:

@@ -7,19 +7,19 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Eq, Implies
+from sympy import Eq, Implies, Le
 
 from bounds.counterexample import satisfying
 from bounds.dp2.noise import AVERAGE
-from bounds.dp2.noise_clamped import CLAMPED, ZERO, clamped
+from bounds.dp2.noise_clamped import CLAMPED, UPDATE, ZERO, clamped
 from bounds.dp2.noise_order import ORDER
-from bounds.dp2.symbols import C1, N, S, s, tau
+from bounds.dp2.symbols import C1, N, S, X, beta, s, tau, v
 from bounds.operators import E, Independent
 from bounds.proof.replay import replay
-from bounds.symbols import b, j, sigma, t
+from bounds.symbols import b, j, k, sigma, t
 from bounds.theorem import Theorem
 
-ALL = {each.id: each for each in (AVERAGE, CLAMPED, ZERO, ORDER)}
+ALL = {each.id: each for each in (AVERAGE, CLAMPED, ZERO, UPDATE, ORDER)}
 SIGMA = 1.931468948429  # 1000 Poisson steps, q = 0.0256, epsilon 2 at delta 1e-5
 
 
@@ -131,3 +131,21 @@ def test_a_larger_threshold_is_refuted() -> None:
     wider = implication.func(guard.func(guard.lhs, 2 * guard.rhs), then)
     assert ORDER.with_statement(wider).counterexample() is not None
     assert not ORDER.with_claim(wider).replay().ok
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [Le((1 - beta) * X(k, j) ** 2, v(k + 1, j)), Le(v(k, j), v(k + 1, j))],
+    ids=["as without the clamp", "never falls"],
+)
+def test_what_a_clamped_update_does_not_do(claim: Any) -> None:
+    false = UPDATE.with_claim(claim)
+    assert not false.replay().ok
+    assert false.counterexample() is not None
+
+
+def test_clamping_the_moving_average_instead_loses_more_than_beta() -> None:
+    ema, noise = 0.9, 1.0
+    before, square = 1.05, 0.0
+    after = ema * before + (1 - ema) * square
+    assert max(after - noise, 0) < ema * max(before - noise, 0)
