@@ -16,6 +16,7 @@ from bounds.dp2.symbols import C, M, N, R, a, alpha, eta, m, nu1, s
 from bounds.model import Model
 from bounds.mutants import (
     Change,
+    hurried,
     judge,
     mutants,
     outcomes,
@@ -211,7 +212,7 @@ def test_models_kill_what_a_proof_cannot_see() -> None:
 @pytest.mark.parametrize("id", SAMPLE)
 def test_theorems_of_the_catalogue(id: str) -> None:
     theorem = {each.id: each for each in import_module(SAMPLE[id]).THEOREMS}[id]
-    assert theorem.replay().ok
+    assert hurried(theorem).replay().ok
     assert any(True for _ in mutants(theorem))
     assert unexplained(theorem) == []
 
@@ -219,7 +220,7 @@ def test_theorems_of_the_catalogue(id: str) -> None:
 @pytest.mark.slow
 def test_survivors_of_the_whole_catalogue_are_the_explained_ones() -> None:
     theorems = bounds.theorems()
-    done = replay_all(theorems)
+    done = replay_all({id: hurried(each) for id, each in theorems.items()})
     assert [id for id, report in done.items() if not report.ok] == []
     wrong = {id: unexplained(each, theorems=theorems, done=done) for id, each in theorems.items()}
     assert {id: each for id, each in wrong.items() if each} == {}
