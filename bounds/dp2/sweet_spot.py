@@ -24,10 +24,10 @@ from bounds.dp2.symbols import (
     q1,
     s,
 )
-from bounds.dp2.tradeoff import PAPER
+from bounds.dp2.tradeoff import PAPER, brief
 from bounds.operators import Variable
 from bounds.proof.methods import Linearity
-from bounds.proof.step import at, expectation, identity, inequality
+from bounds.proof.step import at, expectation, inequality
 from bounds.symbols import T, d, j
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
@@ -44,7 +44,6 @@ def _product(delay: Any) -> Any:
 
 _BEST = sqrt(p1 * q0 / (p0 * q1))
 _LEAST = (sqrt(p0 * q0) + sqrt(p1 * q1)) ** 2
-_EXCESS = Eq(_product(_x) - _LEAST, (sqrt(p1 * q0 / _x) - sqrt(p0 * q1 * _x)) ** 2)
 _S1 = And(
     _product(_x) >= _LEAST,
     Implies(Ne(_x, _BEST), _product(_x) > _LEAST),
@@ -57,15 +56,10 @@ S1 = Theorem(
     statement=_S1,
     kind=Kind.TIGHT,
     source=Source(PAPER, "optimal delay", Status.DERIVED),
-    steps=(
-        identity("excess", _EXCESS),
+    steps=brief(
         inequality(
-            "unequal",
-            Implies(Ne(_x, _BEST), Ne(sqrt(p1 * q0 / _x), sqrt(p0 * q1 * _x))),
-            note="the two roots agree only at the best delay",
+            "all", _S1, note="f(x) - min = (sqrt(p1 q0/x) - sqrt(p0 q1 x))^2, 0 at one x alone"
         ),
-        identity("attained", Eq(_product(_BEST), _LEAST)),
-        inequality("all", _S1, "excess", "unequal", "attained"),
     ),
     explanation=(
         "More updates of the preconditioner cost p1/s, a staler preconditioner costs q1 s. Their "
@@ -127,7 +121,6 @@ _S2 = Implies(Ne(_x, _y), _square(_middle) ** 2 < _square(_x) * _square(_y))
 _COORDINATE = 2 * _root(_middle) <= _l * _root(_x) + _root(_y) / _l
 _NORMS = 2 * norm(_middle) <= _l * norm(_x) + norm(_y) / _l
 _NORM = norm(_middle) ** 2 <= norm(_x) * norm(_y)
-_MEANS = Implies(_c**4 <= _a**2 * _b**2, 2 * _c <= _l * _a + _b / _l)
 _TWO_STRICT = Implies(
     And(_u**2 <= _v * _w, _c**2 < _a * _b), (_u * _c) ** 2 < (_v * _a) * (_w * _b)
 )
@@ -176,18 +169,9 @@ S2 = Theorem(
     kind=Kind.STRUCTURE,
     source=Source(PAPER, "optimal delay", Status.DERIVED),
     assumptions=(RISES,),
-    steps=(
-        inequality("means", _MEANS, note="arithmetic and geometric mean, with a weight l"),
+    steps=brief(
         inequality(
-            "roots",
-            _root(_middle) ** 4 <= _root(_x) ** 2 * _root(_y) ** 2,
-            note="2 sqrt(xy) <= x + y",
-        ),
-        inequality(
-            "coordinate",
-            _COORDINATE,
-            at("means", {_c: _root(_middle), _a: _root(_x), _b: _root(_y)}),
-            "roots",
+            "coordinate", _COORDINATE, note="arithmetic and geometric means, with a weight l"
         ),
         expectation(
             "sum",
@@ -198,14 +182,12 @@ S2 = Theorem(
         ),
         inequality("norms", _NORMS, "sum", note="the damping adds d eps on both sides"),
         inequality("norm", _NORM, at("norms", {_l: norm(_middle) / norm(_x)})),
-        inequality("variation", _variation(_middle) ** 2 <= _variation(_x) * _variation(_y)),
         inequality("moment", _below(_moment), "rises"),
         inequality("two", _TWO_STRICT, note="products of log-convex functions"),
         inequality(
             "varied",
             _below(_varied),
             at("two", _factors(_variation, _moment)),
-            "variation",
             "moment",
         ),
         inequality("once", _below(_once), at("two", _factors(norm, _varied)), "norm", "varied"),

@@ -9,7 +9,7 @@ from sympy import And, Eq, Implies, Min, Rational, Sum, ceiling, floor, sqrt
 from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.sweet_spot import certified, moment_bound, norm, updates
 from bounds.dp2.symbols import C, R, c1, c2, chi, eps, m, nu1, nu2, s
-from bounds.dp2.tradeoff import PAPER
+from bounds.dp2.tradeoff import PAPER, brief
 from bounds.operators import Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, expectation, inequality
@@ -56,7 +56,7 @@ SATURATED = Theorem(
     statement=_SATURATED,
     kind=Kind.STRUCTURE,
     source=Source(PAPER, "optimal delay", Status.DERIVED),
-    steps=(
+    steps=brief(
         inequality("coordinate", _root(_later) <= _root(_x)),
         expectation(
             "sum", _in_sum(_later) <= _in_sum(_x), at("coordinate", {_mu: m(j)}),
@@ -138,7 +138,9 @@ BRANCHES = Theorem(
     kind=Kind.STRUCTURE,
     source=Source(PAPER, "optimal delay", Status.DERIVED),
     assumptions=(_INSTANCE,),
-    steps=(inequality("dips", _DIPS, "instance"),),
+    steps=brief(
+        inequality("dips", _DIPS, "instance"),
+    ),
     explanation=(
         "An instance in which the bound with the least of its branches falls to a minimum near "
         "s = 28, rises as long as staleness counts, and falls again from s = 293 to T = 1000, "

@@ -15,6 +15,7 @@ from bounds.dp2.tradeoff import (
     LOG,
     PAPER,
     base,
+    brief,
     log_at,
     log_phi,
     staleness,
@@ -47,7 +48,7 @@ LIMITS = Theorem(
     statement=_LIMITS,
     kind=Kind.RATE,
     source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
-    steps=(
+    steps=brief(
         inequality("log", LOG, cite("dp2.phi.logarithm")),
         inequality("linear", _LINEAR, log_at("log", _ONE, x)),
         identity("half", Eq(log(sqrt(x)), log(x) / 2)),
@@ -120,7 +121,9 @@ SAWTOOTH = Theorem(
     kind=Kind.STRUCTURE,
     source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
     assumptions=(_INSTANCE,),
-    steps=(inequality("sawtooth", _SAWTOOTH, "instance"),),
+    steps=brief(
+        inequality("sawtooth", _SAWTOOTH, "instance"),
+    ),
     explanation=(
         "The relaxed exponent T/s + 1/2 stands for floor(T/s), which jumps. In an instance with "
         "T = 1000 the exact form rises from s = 143 to 166 and falls to 167, after which it rises "

@@ -15,6 +15,7 @@ from bounds.dp2.tradeoff import (
     VARIES,
     base,
     bend,
+    brief,
     fall,
     log_at,
     log_phi,
@@ -43,7 +44,9 @@ STATIONARY = Theorem(
     statement=_STATIONARY,
     kind=Kind.IDENTITY,
     source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
-    steps=(identity("derivative", _STATIONARY, evaluate=True),),
+    steps=brief(
+        identity("derivative", _STATIONARY, evaluate=True),
+    ),
     explanation=(
         "The derivative of ln phi in the relative delay r = u. It vanishes exactly where the "
         "growth of the staleness factor, u^2 c2/(c1 + c2 u), equals the cost of further phases, "
@@ -86,7 +89,7 @@ INTERIOR = Theorem(
     kind=Kind.STRUCTURE,
     source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
     assumptions=(VARIES,),
-    steps=(
+    steps=brief(
         *_RISING,
         inequality(
             "end",
@@ -132,7 +135,7 @@ MINIMISER = Theorem(
     kind=Kind.STRUCTURE,
     source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
     assumptions=(VARIES,),
-    steps=(
+    steps=brief(
         *_RISING,
         inequality("unique", _UNIQUE, "tangents"),
         inequality("log", LOG, cite("dp2.phi.logarithm")),
