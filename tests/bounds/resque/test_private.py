@@ -75,6 +75,15 @@ def test_accounting_examples(
     assert (value("calls"), value("batch"), value("total")) == (calls, batch, total)
 
 
+def test_calls_are_whole_where_the_cube_root_is() -> None:
+    """K = (n d)^(1/3) is an integer at n = m^3, d = 1: no rounding may make it m + 1."""
+    for m in (5, 7, 49, 103, 199):
+        at: dict[str, Any] = {"dataset_size": m**3, "dimension": 1, "target_epsilon": 1.0}
+        for backend in ("numpy", "mpmath"):
+            found = theorem("resque.private.rate").evaluate("calls", backend=backend, **at)
+            assert float(found) == m
+
+
 def test_the_batch_is_the_sum_of_its_two_needs() -> None:
     """Not the larger of the two: 463 + 215 = 678 gradients, 46 + 215 = 261."""
     for size, dimension, parts in ((10**5, 100, (463, 215)), (10**4, 1000, (46, 215))):
