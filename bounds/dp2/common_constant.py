@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Abs, And, Eq, Ge, Implies, Integer, Lambda, Le, Max, Sum, ceiling, floor, sqrt
+from sympy import Abs, And, Implies, Integer, Lambda, Max, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.common_decay import DIVIDED_STEPS
@@ -18,6 +18,7 @@ from bounds.dp2.common_setting import (
 )
 from bounds.dp2.counts import PHASES, adaptive_steps, to_adaptive
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Ge, Le
 from bounds.dp2.setting import MODES, MOMENT_MIXED, OVER_J, OVER_T, growth, noise_mixed
 from bounds.dp2.symbols import (
     D1,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Eq, Implies, Integer, Lambda, Le, Or, Sum, sqrt
+from sympy import Implies, Integer, Lambda, Or, Sum, sqrt
 
 from bounds.dp2.common_metric import SLOW
 from bounds.dp2.common_setting import EMA, SIDE_STEPS, SIDES, run
 from bounds.dp2.counts import PHASES, in_phase, to_adaptive, updates
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import (
     MODES,
     MOMENT_MIXED,

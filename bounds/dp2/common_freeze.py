@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Eq, Implies, Integer, Lambda, Le, Or, Sum
+from sympy import Implies, Integer, Lambda, Or, Sum
 
 from bounds.dp2.common_decay import at_root, decayed
 from bounds.dp2.common_metric import SLOW
@@ -19,6 +19,7 @@ from bounds.dp2.common_setting import (
 )
 from bounds.dp2.counts import adaptive_steps, phase
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MOMENT, OVER_J, growth, noise_after
 from bounds.dp2.symbols import D1, D, Q, R, Rj, Tm, a, alpha, eta, gap, omega, renew, s, upd
 from bounds.operators import E, Variable

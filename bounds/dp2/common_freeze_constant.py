@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Implies, Integer, Lambda, Le, Max, Or, Sum, sqrt
+from sympy import Implies, Integer, Lambda, Max, Or, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.common_setting import (
@@ -15,6 +15,7 @@ from bounds.dp2.common_setting import (
 )
 from bounds.dp2.counts import adaptive_steps, phase, split_last, until
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MOMENT, OVER_J, growth, noise_after
 from bounds.dp2.symbols import D1, D, R, Rj, Tm, a, chi, eta, gap, omega, s
 from bounds.operators import E, Variable

@@ -7,10 +7,11 @@ makes D/a grow in every run: no cap on v, no comparison of D with 1.
 
 from __future__ import annotations
 
-from sympy import Eq, Implies, Le, sqrt
+from sympy import Implies, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.common_setting import EMA, METRIC, RENEWALS, memory
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.symbols import D, a, alpha, beta, eta, renew, upd
 from bounds.operators import Variable
 from bounds.proof.step import at, cite, inequality

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Eq, Implies, Le, Lt, Max, Min, Or, Sum, sqrt
+from sympy import Implies, Max, Min, Or, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.relations import Eq, Le, Lt
 from bounds.dp2.setting import (
     CONVEX,
     FRESH,

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Max, Or, Sum, ceiling, floor
+from sympy import And, Implies, Max, Or, Sum, ceiling, floor
 
 from bounds.assumptions import CODE, Assumption
+from bounds.dp2.relations import Eq
 from bounds.dp2.symbols import mode, s
 from bounds.operators import Index, Variable
 from bounds.proof.step import Induction, Step, at, cite, identity, inequality

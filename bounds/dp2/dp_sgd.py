@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Integer, Lambda, Le, Max, Min, Sum, sqrt
+from sympy import Integer, Lambda, Max, Min, Sum, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import CONVEX, INSIDE, MEAN, OPTIMUM, OVER_J, OVER_T, UNBIASED
 from bounds.dp2.symbols import C, D, N, R, Rj, a, eta, g, gap, lower, nu, nu1, omega, w
 from bounds.operators import E, Independent

@@ -5,9 +5,10 @@ Whichever is smallest may be put into the convex theorems.
 
 from __future__ import annotations
 
-from sympy import Abs, Ge, Implies, Le, Sum, sqrt
+from sympy import Abs, Implies, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.relations import Ge, Le
 from bounds.dp2.setting import OVER_J
 from bounds.dp2.symbols import C2, D1, C, D, c1, c2, eps, g, s
 from bounds.operators import E, Variable

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sympy import Eq, Implies, Le, Sum
+from sympy import Implies, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import ASSUMPTIONS, LEFT, MOMENT, OVER_J, OVER_T, growth, metric, right_side
 from bounds.dp2.symbols import average, best_gap, gap, omega, slope, w
 from bounds.operators import E, RandomVariable, Variable

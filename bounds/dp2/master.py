@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Eq, Le, Max, Sum
+from sympy import Max, Sum
 
 from bounds.dp2.master_proof import proof
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import (
     ASSUMPTIONS,
     ASSUMPTIONS_MIXED,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Le, Max, Min, Sum
+from sympy import And, Implies, Max, Min, Sum
 
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import OVER_J, OVER_T, Field, metric
 from bounds.dp2.symbols import D, Rj, a, g, gap, grad, lower, mode, nu, omega, w, wstar
 from bounds.operators import E, Index, Variable

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import And, Eq, Le, Max, Min, Or, Sum
+from sympy import And, Max, Min, Or, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.symbols import D, N, Rj, a, g, gap, grad, lower, mode, nu, omega, w, wstar
 from bounds.operators import Conditional, E, Independent
 from bounds.symbols import T, d, i, j, t

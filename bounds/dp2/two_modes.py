@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Eq, Implies, Le, Max, Min, Sum
+from sympy import Implies, Max, Min, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import (
     CONVEX,
     FRESH,

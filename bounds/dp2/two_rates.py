@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Eq, Implies, Integer, Lambda, Le, Max, Sum
+from sympy import Implies, Integer, Lambda, Max, Sum
 
 from bounds.dp2.counts import to_adaptive
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MODES, OVER_J, OVER_T, growth
 from bounds.dp2.symbols import (
     D,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from sympy import Abs, Eq, Ge, Implies, Lambda, Le, Sum, ceiling, floor, sqrt
+from sympy import Abs, Implies, Lambda, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.counts import PHASES, adaptive_steps
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Ge, Le
 from bounds.dp2.setting import OVER_J, OVER_T
 from bounds.dp2.symbols import (
     D1,
@@ -101,6 +102,7 @@ BEFORE = Theorem(
         inequality(
             "growth",
             Le(_EXACT_COLUMN, _BOUND_COLUMN),
+            "bound-size",
             cite("dp2.B.variation"),
             cite("dp2.variation.bounded", {**CITE_Q, kappa: Lambda(j, _SPREAD)}),
         ),

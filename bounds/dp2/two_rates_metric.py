@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import Abs, Eq, Implies, Integer, Le, Lt, sqrt
+from sympy import Abs, Implies, Integer, sqrt
 
 from bounds.assumptions import CODE, Assumption
+from bounds.dp2.relations import Eq, Le, Lt
 from bounds.dp2.symbols import C, D, X, beta, eps, mbar, nbar, nu1, s, v
 from bounds.operators import E, Variable
 from bounds.proof.methods import CauchySchwarz, Linearity

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Eq, Implies, Le, Max, Sum, ceiling, floor
+from sympy import Abs, Implies, Max, Sum, ceiling, floor
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.counts import PHASES, split_last, to_adaptive, until
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MODES, growth
 from bounds.dp2.symbols import Q, kappa, mode, s
 from bounds.operators import E

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Eq, Implies, Lambda, Le, Max, Sum, ceiling, floor, sqrt
+from sympy import Abs, Implies, Lambda, Max, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.counts import PHASES, in_phase, phase, to_adaptive
 from bounds.dp2.master import CAVEATS
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import OVER_J, OVER_T, growth
 from bounds.dp2.symbols import D, Q, Rj, a, alpha, eta, gap, kappa, mode, omega, s
 from bounds.dp2.two_modes import MOMENT_STEPS, ONE_MOMENT, moment_bound, run
