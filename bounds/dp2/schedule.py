@@ -6,7 +6,6 @@ from typing import Any
 
 from sympy import (
     Eq,
-    Implies,
     Lambda,
     Le,
     Max,
@@ -39,7 +38,7 @@ from bounds.dp2.symbols import (
     nu2,
     omega,
 )
-from bounds.operators import E, Variable
+from bounds.operators import E
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, cite, expectation, identity, inequality
 from bounds.symbols import T, d, j, t
@@ -85,10 +84,7 @@ BOUND_A = last_metric() + added(Gamt(t))
 
 def summed_steps() -> tuple[Step, ...]:
     """The second moments of the steps, put under their bounds and summed."""
-    x, y = Variable("x_"), Variable("y_")
-    b = Variable("b_", positive=True)
     return (
-        inequality("scale", Implies(x <= y, b * x <= b * y)),
         inequality(
             "moment",
             Le(Sum(MOMENT, OVER_J), Gamt(t) + nu(t) ** 2 * Dn(t)),
@@ -98,7 +94,6 @@ def summed_steps() -> tuple[Step, ...]:
         inequality(
             "weighed-moment",
             Le(a(t) * Sum(MOMENT, OVER_J), a(t) * (Gamt(t) + nu(t) ** 2 * Dn(t))),
-            at("scale", {b: a(t), x: Sum(MOMENT, OVER_J), y: Gamt(t) + nu(t) ** 2 * Dn(t)}),
             "moment",
         ),
         expectation(
@@ -115,14 +110,11 @@ def summed_steps() -> tuple[Step, ...]:
 
 def last_steps() -> tuple[Step, ...]:
     """R_j^2 D_T/a_T, summed over the coordinates."""
-    x, y = Variable("x_"), Variable("y_")
-    b = Variable("b_", positive=True)
     return (
         inequality("squares", Le(Rj(j) ** 2, R**2), "sides"),
         inequality(
             "last-path",
             Le(E(D(T, j)) * Rj(j) ** 2, E(D(T, j)) * R**2),
-            at("scale", {b: E(D(T, j)), x: Rj(j) ** 2, y: R**2}),
             "squares",
         ),
         expectation(

@@ -38,7 +38,6 @@ _paths = Le(_fall, Piecewise((_weight * _over, LEAVING), (0, True)))
 
 _x, _y, _p, _q, _f, _h = (Variable(f"{name}_", positive=True) for name in "xypqfh")
 _u, _v, _w, _z = (Variable(f"{name}_", nonnegative=True) for name in "uvwz")
-_b, _low, _high = Variable("b_", positive=True), Variable("x_"), Variable("y_")
 
 _INSTANCE = {
     _x: sqrt(t),
@@ -169,7 +168,6 @@ THEOREM_A0 = Theorem(
             Implies(LEAVING, Le(E(_fall), _weight * TAIL)),
             "mean-fall",
             "tail-step",
-            at("scale", {_b: _weight, _low: E(_over), _high: TAIL}),
         ),
         inequality("squares-of-sides", Le(Rj(j) ** 2, R**2), "sides"),
         inequality(
