@@ -76,18 +76,18 @@ def outcome(report: Report) -> dict[str, Any]:
     }
 
 
-def describe_step(step: Step, *, latex: bool = True) -> dict[str, Any]:
-    """One step of a proof, whatever its outcome; `latex` adds the conclusion as LaTeX."""
-    plain = {
+def describe_step(step: Step) -> dict[str, Any]:
+    """One step of a proof, whatever its outcome."""
+    return {
         "id": step.id,
         "rule": str(step.rule),
         "by": _method(step),
         "premises": [premise_text(premise) for premise in step.premises],
         "conclusion": str(step.conclusion),
+        "latex": to_latex(step.conclusion),
         "general_in": general_in(step.conclusion),
         "note": step.note,
     }
-    return plain | ({"latex": to_latex(step.conclusion)} if latex else {})
 
 
 def _method(step: Step) -> str:
@@ -131,11 +131,8 @@ def symbols_of(theorem: Theorem) -> list[dict[str, str]]:
     for formula in formulas:
         seen |= formula.atoms(sympy.Symbol)
         seen |= {each.func for each in formula.atoms(AppliedUndef)}
-    return [
-        symbol_json(found)
-        for found in glossary.entries().values()
-        if any(glossary.entry_of(each) == found for each in seen)
-    ]
+    known = {found.letter for each in seen if (found := glossary.entry_of(each)) is not None}
+    return [symbol_json(each) for each in glossary.entries().values() if each.letter in known]
 
 
 def symbol_json(found: glossary.Entry) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Copying the template makes a theorem: in the catalogue, proved, computed, drawn, on a page."""
 
-import json
 import os
 import shutil
 import subprocess
@@ -20,6 +19,8 @@ from bounds.operators import E
 from bounds.symbols import j, t
 from tests.bounds.theorem_pages import page_of, record
 from bounds.curve import curve_points
+from bounds.describe import describe
+from dp2theory.cli.app import main
 
 assert "dp2.example" in [row["id"] for row in listing.paper_map()]
 theorem = catalogue.theorem("dp2.example")
@@ -28,7 +29,8 @@ assert report.ok, report.describe()
 assert report.assumed == report.unused_steps == report.unused_assumptions == ()
 assert theorem.evaluate(gradient_bound=3.0) == 9.0
 assert curve_points(theorem)["series"]["bound"][-1] == 4.0
-page = page_of(theorem, record(theorem, report))
+described = describe(theorem)
+page = page_of(described, record(described, report))
 assert "# dp2.example: Second moment" in page and "bounds/dp2/example.py" in page
 
 halved = theorem.with_claim(Le(E(g(t, j) ** 2), C**2 / 2))
@@ -37,6 +39,7 @@ bare = theorem.without_assumption("clipped")
 assert not bare.replay().ok and bare.counterexample() is not None
 assert not theorem.without_step("square").replay().ok
 assert theorem.counterexample() is None
+assert main(["theorems", "dp2.example", "--quiet"]) == 0
 """
 
 
@@ -62,14 +65,7 @@ def run(tree, *words):
 def test_one_file_makes_a_theorem(tree):
     looked = run(tree, "-c", LOOK)
     assert looked.returncode == 0, looked.stderr
-
-
-def test_the_command_line_has_it(tree):
-    shown = run(tree, "-m", "dp2theory", "theorems", "dp2.example", "--json")
-    assert shown.returncode == 0, shown.stderr
-    result = json.loads(shown.stdout)["result"]
-    assert result["proof"]["ok"] is True
-    assert result["file"] == "bounds/dp2/example.py"
+    assert looked.stdout == "dp2.example: proved; nothing assumed in 2 steps\n"
 
 
 def test_the_template_is_the_one_that_contributing_shows():

@@ -16,7 +16,7 @@ from typing import Any
 
 from bounds import bibliography, catalogue, glossary, listing
 from bounds.curve import curve_points
-from bounds.describe import describe, describe_step, proof_json, symbol_json
+from bounds.describe import describe, proof_json, symbol_json
 from bounds.proof.replay import Report, replay_all
 from bounds.theorem import Theorem
 from dp2theory.files import write_json, write_text
@@ -32,22 +32,25 @@ PROOFS = FOLDER / "proofs.json"
 Proof = Mapping[str, Any]
 
 
-def fingerprint(theorem: Theorem) -> str:
-    """Tells whether a theorem or its proof has changed."""
+def fingerprint(described: Mapping[str, Any]) -> str:
+    """Tells whether what a theorem claims or how it is proved has changed."""
     parts = {
-        "statement": str(theorem.statement),
-        "assumptions": [[each.id, str(each.formula)] for each in theorem.assumptions],
-        "steps": [describe_step(step, latex=False) for step in theorem.steps],
+        "statement": described["statement"],
+        "assumptions": [[each["id"], each["formula"]] for each in described["assumptions"]],
+        "steps": [
+            [each[name] for name in ("id", "rule", "by", "premises", "conclusion")]
+            for each in described["steps"]
+        ],
     }
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
-def record(theorem: Theorem, report: Report) -> dict[str, Any]:
+def record(described: Mapping[str, Any], report: Report) -> dict[str, Any]:
     """What is kept of a replay: all but its times and messages."""
     plain = proof_json(report)
     plain["steps"] = [{name: step[name] for name in ("id", "ok")} for step in plain["steps"]]
     del plain["seconds"]
-    return {"fingerprint": fingerprint(theorem)} | plain
+    return {"fingerprint": fingerprint(described)} | plain
 
 
 def kept() -> dict[str, Proof]:
@@ -56,10 +59,10 @@ def kept() -> dict[str, Proof]:
     return found
 
 
-def page_of(theorem: Theorem, proof: Proof) -> str:
+def page_of(described: dict[str, Any], proof: Proof) -> str:
     """The page of one theorem."""
-    picture = f"images/{theorem.id}.svg" if theorem.curve is not None else None
-    return theorem_page(describe(theorem) | {"proof": proof}, picture=picture)
+    picture = None if described["curve"] is None else f"images/{described['id']}.svg"
+    return theorem_page(described | {"proof": proof}, picture=picture)
 
 
 def indexes(proofs: Mapping[str, Proof]) -> dict[Path, str]:
@@ -79,15 +82,6 @@ def indexes(proofs: Mapping[str, Proof]) -> dict[Path, str]:
         FOLDER / "symbols.md": symbols_page(symbols),
         DOCS / "paper-map.md": paper_map_page(rows, papers),
     }
-
-
-def pages(proofs: Mapping[str, Proof]) -> dict[Path, str]:
-    """Every generated page by its path."""
-    own = {
-        FOLDER / f"{id}.md": page_of(theorem, proofs[id])
-        for id, theorem in catalogue.theorems().items()
-    }
-    return own | indexes(proofs)
 
 
 def pictures() -> dict[Path, Theorem]:
@@ -115,12 +109,15 @@ def main() -> int:
     """Write everything; 3 when a proof fails (the pages say so too)."""
     theorems = catalogue.theorems()
     reports = replay_all(theorems)
-    proofs = {id: record(theorem, reports[id]) for id, theorem in theorems.items()}
+    described = {id: describe(theorem) for id, theorem in theorems.items()}
+    proofs = {id: record(described[id], reports[id]) for id in theorems}
     PICTURES.mkdir(parents=True, exist_ok=True)
     write_json(PROOFS, proofs)
     write_json(listing.KEPT, listing.current())
-    for path, text in pages(proofs).items():
+    for path, text in indexes(proofs).items():
         write_text(path, text)
+    for id in theorems:
+        write_text(FOLDER / f"{id}.md", page_of(described[id], proofs[id]))
     for path, theorem in pictures().items():
         points = curve_points(theorem)
         if not has_mark(path, points):
