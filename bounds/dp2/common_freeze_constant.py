@@ -13,7 +13,7 @@ from bounds.dp2.common_setting import (
     SIDES,
     run,
 )
-from bounds.dp2.counts import adaptive_steps, phase, split_last, until
+from bounds.dp2.counts import adaptive_steps, phase, until
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MOMENT, OVER_J, growth, noise_after
@@ -135,11 +135,9 @@ FREEZE = Theorem(
             "rise-box",
             by=Linearity(over=(_BEFORE_LAST,)),
         ),
-        split_last("split", _RENEWAL),
         inequality(
             "telescope",
             Eq(Sum(_RENEWAL, (t, 1, until - 1)), phase(until)),
-            "split",
             induction=Induction(until),
         ),
         inequality(

@@ -13,7 +13,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.dp2.relations import Eq
 from bounds.dp2.symbols import mode, s
 from bounds.operators import Index, Variable
-from bounds.proof.step import Induction, Step, at, cite, identity, inequality
+from bounds.proof.step import Induction, Step, at, cite, inequality
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
@@ -50,23 +50,16 @@ p, q = Variable("p", integer=True), Variable("q", integer=True)
 size = Variable("size", integer=True, positive=True)
 
 
-def split_last(id: str, term: Any) -> Step:
-    """The last term of a sum up to `until` by itself."""
-    total = Sum(term, (t, 1, until - 1)) + term.subs(t, until)
-    return identity(id, Eq(Sum(term, (t, 1, until)), total), induction=Induction(until))
-
-
 def _between(number: Any) -> tuple[Any, ...]:
     """An integer below 1 is at most 0, above -1 at least 0."""
     return tuple(at("whole", {z: number + shift}) for shift in (-1, 0, 1))
 
 
-def _counting(id: str) -> tuple[Step, ...]:
-    """Lemmas on integers, and: a phase is followed by itself or by the next one."""
+def _parity() -> tuple[Step, ...]:
+    """What a change of phase does to the mode and to the number of updates."""
     x, y, x2, y2 = floor(p / 2), floor((p + 1) / 2), floor(q / 2), floor((q + 1) / 2)
     return (
         inequality("whole", Or(z <= 0, z >= 1), integers=True, note="z is an integer"),
-        inequality("divide", Implies(p * size < q * size, p < q)),
         inequality(
             "parity",
             Implies(
@@ -80,14 +73,6 @@ def _counting(id: str) -> tuple[Step, ...]:
             *_between(y2 - y),
             *_between(y2 - x - 1),
             note="the mode rises from an even phase to the next one, and only then",
-        ),
-        inequality(
-            id,
-            Or(Eq(_LATER, _EARLIER), Eq(_LATER, _EARLIER + 1)),
-            at("divide", {p: _EARLIER, q: _LATER + 1, size: s}),
-            at("divide", {p: _LATER - 1, q: _EARLIER + 1, size: s}),
-            *_between(_LATER - _EARLIER),
-            *_between(t - s * _LATER),
         ),
     )
 
@@ -107,11 +92,10 @@ RENEWAL = Theorem(
     source=_SOURCE,
     assumptions=(PHASES,),
     steps=(
-        *_counting("next"),
+        *_parity(),
         inequality(
             "one",
             _RENEWAL,
-            "next",
             "phases",
             at("phases", {t: t + 1}),
             at("parity", {p: _EARLIER, q: _LATER}),
@@ -135,22 +119,17 @@ COUNT = Theorem(
     assumptions=(PHASES,),
     steps=(
         inequality("whole", Or(z <= 0, z >= 1), integers=True, note="z is an integer"),
-        inequality("divide", Implies(p * size < q * size, p < q)),
-        split_last("split", to_adaptive(t)),
         inequality("renewal", _RENEWAL, cite("dp2.variation.renewal")),
         inequality(
             "all",
             Eq(Sum(to_adaptive(t), (t, 1, until - 1)), updates(until)),
             at("renewal", {t: until}),
-            "split",
             induction=Induction(until),
         ),
         inequality(
             "last",
             Eq(_K, phase(T) + 1),
             *_between(_K - 1 - phase(T)),
-            at("divide", {p: phase(T), q: _K, size: s}),
-            at("divide", {p: _K - 1, q: phase(T) + 1, size: s}),
             *_between(T - s * (_K - 1)),
             note="floor((T-1)/s) s < T <= K s and (K-1) s <= T - 1 < (floor((T-1)/s) + 1) s",
         ),
@@ -189,14 +168,6 @@ STEPS = Theorem(
     assumptions=(PHASES,),
     steps=(
         inequality("whole", Or(z <= 0, z >= 1), integers=True, note="z is an integer"),
-        inequality("divide", Implies(p * size < q * size, p < q)),
-        inequality(
-            "half",
-            Or(Eq(_p, 2 * _q), Eq(_p, 2 * _q + 1)),
-            at("divide", {p: 2 * _q, q: _p + 1, size: s}),
-            at("divide", {p: _p, q: 2 * _q + 2, size: s}),
-            *_between(_p - 2 * _q),
-        ),
         inequality(
             "parity",
             Implies(
@@ -208,27 +179,18 @@ STEPS = Theorem(
         inequality(
             "next",
             Or(Eq(_q2, _q), And(Eq(_q2, _q + 1), Eq(until + 1, 2 * s * (_q + 1)))),
-            at("divide", {p: _q, q: _q2 + 1, size: 2 * s}),
-            at("divide", {p: _q2 - 1, q: _q + 1, size: 2 * s}),
-            *_between(_q2 - _q),
-            *_between(until - 2 * s * _q2),
-            *_between(until - 2 * s * (_q + 1)),
         ),
         inequality(
             "one",
             Eq(mode(until + 1), adaptive_steps(until + 1) - adaptive_steps(until)),
-            "half",
             "next",
             at("phases", {t: until + 1}),
             at("parity", {p: _p, q: _q}),
-            *_between(until + 1 - s * (2 * _q + 1)),
         ),
         inequality(
             "first",
             Eq(mode(1), adaptive_steps(1)),
             at("phases", {t: 1}),
-            at("divide", {p: 1, q: floor(1 / (2 * s)), size: 2 * s}),
-            *_between(floor(1 / (2 * s))),
         ),
         inequality(
             "all",

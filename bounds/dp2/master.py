@@ -30,7 +30,7 @@ from bounds.dp2.setting import (
 from bounds.dp2.symbols import Rj
 from bounds.operators import E, Index, Variable
 from bounds.proof.methods import Linearity
-from bounds.proof.step import Induction, Step, at, cite, expectation, identity, inequality
+from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, j, t
 from bounds.theorem import Kind, Source, Status, Theorem
 
@@ -86,10 +86,6 @@ def _both_forms() -> tuple[Step, ...]:
             E(B(1, j)) + Sum(rises, (t, 1, end - 1)), E(B(end, j)) + Sum(falls, (t, 1, end - 1))
         )
 
-    def split(term: Any) -> Any:
-        total = Sum(term, (t, 1, until - 1)) + term.subs(t, until)
-        return Eq(Sum(term, (t, 1, until)), total)
-
     return (
         inequality("parts", Eq(x, Max(x, 0) - Max(-x, 0))),
         expectation(
@@ -98,14 +94,10 @@ def _both_forms() -> tuple[Step, ...]:
             at("parts", {x: change}),
             by=Linearity(over=(E,)),
         ),
-        identity("split-rises", split(rises), induction=Induction(until)),
-        identity("split-falls", split(falls), induction=Induction(until)),
         inequality(
             "forms",
             up_to(until),
             at("change", {t: until}),
-            "split-rises",
-            "split-falls",
             induction=Induction(until),
         ),
         inequality(

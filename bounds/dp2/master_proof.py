@@ -195,21 +195,12 @@ def _telescope(moment: Any) -> tuple[Step, ...]:
             "change-path",
             by=Linearity(over=(E,)),
         ),
-        identity(
-            "split",
-            Eq(
-                Sum(E(Max(change, 0)), (t, 1, until)),
-                Sum(E(Max(change, 0)), (t, 1, until - 1)) + E(Max(change, 0)).subs(t, until),
-            ),
-            induction=Induction(until),
-        ),
         inequality(
             "telescope",
             Le(Sum(moves, (t, 1, until)) + rest, column(until)),
             at("step", {t: until}),
             at("first", {t: 1}),
             at("change", {t: until}),
-            "split",
             induction=Induction(until),
         ),
         inequality(

@@ -11,7 +11,7 @@ from typing import Any
 from sympy import Abs, Implies, Max, Sum, ceiling, floor
 
 from bounds.assumptions import CALLER, CODE, Assumption
-from bounds.dp2.counts import PHASES, split_last, to_adaptive, until
+from bounds.dp2.counts import PHASES, to_adaptive, until
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MODES, growth
 from bounds.dp2.symbols import Q, kappa, mode, s
@@ -114,8 +114,6 @@ CYCLES = Theorem(
         ),
         inequality("first-path", Eq(Q(1, j), 1), at("plain", {t: 1}), "start"),
         expectation("first", Eq(E(Q(1, j)), 1), "first-path", by=Linearity(over=(E,))),
-        split_last("split-changes", E(_CHANGE)),
-        split_last("split-spreads", E(_SPREAD)),
         inequality(
             "all",
             Le(
@@ -124,8 +122,6 @@ CYCLES = Theorem(
             ),
             "start",
             at("mean", {t: until}),
-            "split-changes",
-            "split-spreads",
             induction=Induction(until),
         ),
         inequality("sum", _CYCLES, at("all", {until: T}), "first", at("modes", {t: T})),
@@ -156,12 +152,10 @@ MONOTONE = Theorem(
             "path",
             by=Linearity(over=(E,)),
         ),
-        split_last("split", E(_CHANGE)),
         inequality(
             "all",
             Eq(E(Q(1, j)) + Sum(E(_CHANGE), (t, 1, until - 1)), E(Q(until, j))),
             at("mean", {t: until}),
-            "split",
             induction=Induction(until),
         ),
         inequality("sum", _MONOTONE, at("all", {until: T})),
