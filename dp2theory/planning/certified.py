@@ -39,10 +39,17 @@ THEOREMS = {
     "value": "dp2.CTV",
     "shape": "dp2.S2",
     "saturated": "dp2.S2.saturated",
-    "dp_sgd": "dp2.dp-sgd",
+    "variation": "dp2.CTV.chi",
     "staleness": "dp2.h.linear",
+    "dp_sgd": "dp2.dp-sgd",
+    "same_knowledge": "dp2.S2.same-knowledge",
     "phi": "dp2.phi.minimiser",
     "schedule": "dp2.closed",
+}
+BRANCH_THEOREMS = {
+    "staleness": "dp2.gamma.staleness",
+    "gradient-bound": "dp2.gamma.damping",
+    "clip": "dp2.gamma.clip",
 }
 NOTES = (
     "The certified values hold for convex losses, iterates kept in a box, batches of fixed size "
@@ -110,7 +117,7 @@ class Certified:
             "schedule": self._schedule(),
             "inputs": self.inputs.to_json(),
             "origin": self.origin,
-            "theorems": THEOREMS,
+            "theorems": THEOREMS | {"active_branch": BRANCH_THEOREMS[best.branch]},
         }  # fmt: skip
 
     @property
@@ -124,10 +131,8 @@ class Certified:
             words.append("vacuous: no less than R C sqrt(d), which needs no proof")
         elif best.prefers_dp_sgd:
             words.append("above the bound of DP-SGD, which it prefers")
-        elif best.dp_sgd_with_staleness <= best.value:
+        else:  # dp2.S2.same-knowledge
             words.append("below the bound of DP-SGD, but not below it given the same knowledge")
-        else:
-            words.append("below the bound of DP-SGD")
         return ", ".join(words)
 
     def _phi(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from bounds.dp2 import certified as bound_of
 from dp2theory.planning.blocks import BlockMeans, BlockStatistic
 from dp2theory.planning.budget import Budget
 from dp2theory.planning.certified import (
+    BRANCH_THEOREMS,
     ESTIMATE_NOTE,
     certify,
     dominating_line,
@@ -174,7 +175,8 @@ def test_theorems_exist():
     import bounds
 
     (found,) = answers()
-    assert set(found.to_json()["theorems"].values()) <= set(bounds.theorems())
+    named = set(found.to_json()["theorems"].values()) | set(BRANCH_THEOREMS.values())
+    assert named <= set(bounds.theorems())
 
 
 @pytest.mark.parametrize(
@@ -195,10 +197,9 @@ def test_verdicts():
     blocks, statistics = released(0.03 * 0.9 ** np.arange(50), steps=250)
     estimate = answers(blocks=blocks, statistics=statistics)[1]
     best = estimate.optimum
-    for dp_sgd, same, words in (
-        (best.value / 2, best.value / 4, "above the bound of DP-SGD"),
-        (best.value * 2, best.value / 2, "not below it given the same knowledge"),
-        (best.value * 2, best.value * 1.5, "below the bound of DP-SGD"),
+    for dp_sgd, words in (
+        (best.value / 2, "above the bound of DP-SGD"),
+        (best.value * 2, "not below it given the same knowledge"),
     ):
-        changed = replace(best, dp_sgd=dp_sgd, dp_sgd_with_staleness=same)
+        changed = replace(best, dp_sgd=dp_sgd)
         assert words in replace(estimate, optimum=changed).verdict

@@ -43,7 +43,8 @@ def certified(kind: str) -> dict[str, Any]:
         "inputs": {}, "origin": {"mean_gradient": "estimate"},
         "theorems": {
             name: f"dp2.{name}"
-            for name in ("value", "shape", "saturated", "dp_sgd", "staleness", "phi", "schedule")
+            for name in ("value", "shape", "active_branch", "dp_sgd", "same_knowledge", "phi",
+                         "schedule")
         },
     }  # fmt: skip
 
