@@ -7,6 +7,7 @@ from typing import Any
 from sympy import And, Eq, Implies, Min, Ne, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, Assumption
+from bounds.dp2.sweet_spot_models import certified_models
 from bounds.dp2.symbols import (
     C2,
     C,
@@ -206,6 +207,7 @@ S2 = Theorem(
         "norm": norm(s),
         "constant_norm_delay": _SMOOTH_DELAY,
     },
+    models=certified_models,
     curve=Curve(
         along="delay",
         values=tuple(sorted({round(1.06**k) for k in range(119)})),

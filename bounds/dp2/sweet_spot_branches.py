@@ -8,6 +8,11 @@ from sympy import And, Eq, Implies, Min, Rational, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.sweet_spot import certified, moment_bound, norm, updates
+from bounds.dp2.sweet_spot_models import (
+    BRANCHES_INSTANCE,
+    branches_models,
+    certified_models,
+)
 from bounds.dp2.symbols import C, R, c1, c2, chi, eps, m, nu1, nu2, s
 from bounds.dp2.tradeoff import PAPER, brief
 from bounds.operators import Variable
@@ -91,6 +96,7 @@ SATURATED = Theorem(
     evaluations={
         "bound": R * sqrt(_saturated(s) / T),
     },
+    models=certified_models,
     curve=Curve(
         along="delay",
         values=tuple(sorted({round(1.06**k) for k in range(119)})),
@@ -116,15 +122,11 @@ def _least(delay: int) -> Any:
 
 _INSTANCE = Assumption(
     "instance",
-    And(
-        Eq(m(1), Rational(3, 10)), Eq(nu1, Rational(1, 100)), Eq(nu2, 1), Eq(C, 1),
-        Eq(eps, Rational(1, 100)), Eq(chi, Rational(1, 20)), Eq(c1, Rational(3, 10)),
-        Eq(c2, Rational(1, 100)),
-    ),
+    And(Eq(m(1), Rational(3, 10)), *[Eq(*each) for each in BRANCHES_INSTANCE.items()]),
     "d = 1, T = 1000, m = 0.3, nu1 = 0.01, nu2 = 1, C = 1, eps = 0.01, chi = 0.05, c1 = 0.3, "
     "c2 = 0.01",
     CALLER,
-)  # fmt: skip
+)
 _DIPS = And(
     _least(28) < _least(1),
     _least(28) < _least(293),
@@ -147,6 +149,7 @@ BRANCHES = Theorem(
         "where C^2/eps has taken over. So each branch is minimised on its own range, or every s is "
         "looked at."
     ),
+    models=branches_models,
     evaluations={
         "bound": certified(s),
         "gradient_term": moment_bound(s),

@@ -7,6 +7,7 @@ from typing import Any
 from sympy import And, Eq, Implies, Integer, Rational, ceiling, floor, log, sqrt
 
 from bounds.assumptions import CALLER, Assumption
+from bounds.dp2.sweet_spot_models import SAWTOOTH_INSTANCE, sawtooth_models
 from bounds.dp2.symbols import c1, c2, c3, c4, eps, s
 from bounds.dp2.tradeoff import (
     CURVE,
@@ -101,11 +102,10 @@ def exact_phi(delay: int) -> Any:
 
 _INSTANCE = Assumption(
     "instance",
-    And(Eq(c1, 1), Eq(c2, 9), Eq(c3, Rational(16, 25)), Eq(c4, Rational(1, 100)),
-        Eq(eps, Rational(1, 5))),
+    And(*[Eq(*each) for each in SAWTOOTH_INSTANCE.items()]),
     "c1 = 1, c2 = 9, c3 = 0.64, c4 = 0.01, eps = 0.2",
     CALLER,
-)  # fmt: skip
+)
 _SAWTOOTH = And(
     exact_phi(143) < exact_phi(144),
     exact_phi(143) < exact_phi(166),
@@ -130,6 +130,7 @@ SAWTOOTH = Theorem(
         "again: two local minima, of nine. So a solver for convex functions finds the minimum of "
         "the relaxed form only; for the exact one every integer s has to be looked at."
     ),
+    models=sawtooth_models,
     evaluations={
         "bound": _SHARP,
         "last_phase": (c1 + c2 * s / T) * (sqrt(c3 + c4 * T / s) + eps) ** (ceiling(T / s) - 1),
