@@ -1,0 +1,1 @@
+"""Proof steps, the rules that settle them, and the replay of a whole proof."""
