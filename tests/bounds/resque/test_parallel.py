@@ -203,3 +203,9 @@ def test_table1_rows_say_what_is_recalled() -> None:
     assert rows["Theorem 2"].status is Status.DERIVED
     for row in ROWS:
         assert set(row.values) == {"query depth", "computational depth", "total queries"}
+
+
+def test_smoothing_is_a_geometric_mean_of_the_other_depths() -> None:
+    values = theorem("resque.table1").evaluations
+    mean = values["sgd"] ** sympy.Rational(1, 4) * values["bound"] ** sympy.Rational(3, 4)
+    assert sympy.simplify(values["smoothing"] / mean) == 1
