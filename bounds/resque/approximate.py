@@ -12,6 +12,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.operators import Index, Variable, deterministic
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, expectation, inequality
+from bounds.resque import definitions_models
 from bounds.resque.symbols import delta_far, eta_b, order, tau_1, zeta, zeta_2
 from bounds.symbols import delta, eps_dp
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -138,6 +139,7 @@ APPROXIMATE = Theorem(
         ),
         inequality("profile", _APPROXIMATE, "summed", "weighted", "bad-law"),
     ),
+    models=definitions_models.approximate,
     explanation=(
         "If a Rényi bound holds for all but a part of weight zeta of the output laws, the "
         "mechanism is (epsilon, delta)-private with "
@@ -237,6 +239,7 @@ COMPOSITION = Theorem(
         ),
         inequality("composed", _COMPOSED, "product", "outer", "first-law", "kept-law"),
     ),
+    models=definitions_models.approximate_composition,
     explanation=(
         "If each of two mechanisms keeps a part with a Rényi bound, their composition keeps the "
         "product of the parts: the bounds add up (resque.definitions.composition) and the weight "
@@ -316,6 +319,7 @@ SAMPLING = Theorem(
         ),
         inequality("amplified", _SAMPLED, "summed", "weighted"),
     ),
+    models=definitions_models.sampling,
     explanation=(
         "A record is drawn b times from n by sampling with replacement; with b = 0 nothing depends "
         "on it and nothing can fail. With eta = P(b >= 1) the profile at "

@@ -9,6 +9,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.operators import E, Index, Variable, deterministic, random_process
 from bounds.proof.methods import Jensen, Linearity
 from bounds.proof.step import cite, expectation, inequality
+from bounds.resque import definitions_models
 from bounds.resque.symbols import order
 from bounds.theorem import Kind, Source, Status, Theorem
 
@@ -70,6 +71,7 @@ TV = Theorem(
         ),
         inequality("three-ways", _TV_STATEMENT, "sum-min", "sum-max", "law-p", "law-q"),
     ),
+    models=definitions_models.tv,
     explanation=(
         "Half the sum of the differences, one minus the common mass, and the sum of the positive "
         "differences are the same number. The last form is the privacy profile at epsilon = 0: "
@@ -101,9 +103,16 @@ CONDITIONING = Theorem(
             "mass is the probability of the event",
             CODE,
         ),
-        Assumption("at-most-one", mass <= 1, "a probability is at most 1", CODE),
     ),
     steps=(
+        inequality("inside", prob_p(i) * event(i) <= prob_p(i), "event"),
+        expectation(
+            "inside-sum",
+            Sum(prob_p(i) * event(i), (i, 1, outcomes)) <= Sum(prob_p(i), (i, 1, outcomes)),
+            "inside",
+            by=Linearity(over=(_OUTCOMES,)),
+        ),
+        inequality("at-most-one", mass <= 1, "inside-sum", "law-p", "mass"),
         inequality(
             "apart",
             Eq(
@@ -127,6 +136,7 @@ CONDITIONING = Theorem(
         ),
         inequality("distance", _CONDITIONING, "summed", "law-p", "mass"),
     ),
+    models=definitions_models.conditioning,
     explanation=(
         "The total variation distance between a law and the same law conditioned on an event is "
         "exactly the probability that the event fails. This is what truncation costs in delta: "
@@ -224,6 +234,7 @@ COUPLING = Theorem(
             cite("resque.definitions.tv"),
         ),
     ),
+    models=definitions_models.coupling,
     explanation=(
         "However x and x' are drawn together, they differ with a probability of at least the total "
         "variation distance of their laws. The maximal coupling draws a common outcome from the "
@@ -300,6 +311,7 @@ QUASI_CONVEXITY = Theorem(
             by=Linearity(over=(_OUTCOMES,)),
         ),
     ),
+    models=definitions_models.quasi_convexity,
     explanation=(
         "exp((a - 1) D_a) of two mixtures is at most the mean of the same quantity over their "
         "members: the divergence of two mixtures is never larger than the largest divergence of "

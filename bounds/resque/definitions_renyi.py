@@ -9,6 +9,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.operators import Conditional, E, RandomVariable, Variable
 from bounds.proof.methods import Jensen, Linearity, Tower
 from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.resque import definitions_models
 from bounds.resque.definitions import CONDITIONING, TV
 from bounds.resque.estimator_weight import ALONG, WEIGHT, w_a
 from bounds.resque.symbols import a_len, order, p, tau_1, tau_2
@@ -36,6 +37,7 @@ RENYI = Theorem(
     steps=(
         identity("gaussians", _RENYI, cite("resque.E2", {p: order}), note="moment of the ratio"),
     ),
+    models=definitions_models.renyi,
     explanation=(
         "The Rényi divergence of order a is log E_Q (P/Q)^a/(a - 1), with the density ratio P/Q. "
         "For two Gaussians with the same standard deviation rho and means ||a|| rho apart the "
@@ -81,6 +83,7 @@ RENYI_ORDER = Theorem(
             "larger",
         ),
     ),
+    models=definitions_models.renyi_order,
     explanation=(
         "With the density ratio P/Q under P, the divergence of order 1 + c is "
         "log E_P (P/Q)^c/c. A larger order weighs large ratios more: a bound at one "
@@ -143,6 +146,7 @@ COMPOSITION = Theorem(
             "order",
         ),
     ),
+    models=definitions_models.composition,
     explanation=(
         "Divergences of one order add up when mechanisms run one after the other on the same "
         "data, also when the second one is chosen in view of the first one's output."
@@ -167,6 +171,7 @@ DEFINITIONS = Theorem(
             cite("resque.definitions.renyi"),
         ),
     ),
+    models=definitions_models.definitions,
     explanation=(
         "Total variation in three forms, what conditioning on an event does to it, and the Rényi "
         "divergence of two Gaussians, side by side. Couplings are in "

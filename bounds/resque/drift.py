@@ -9,6 +9,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, random_process
 from bounds.proof.methods import Linearity, Tower
 from bounds.proof.step import Induction, at, cite, expectation, inequality
+from bounds.resque import smoothing_models
 from bounds.resque.estimator_weight import ALONG, WEIGHT, w_a
 from bounds.resque.symbols import L_lip, a_len, eta_step, p, rho_s, t_rel
 from bounds.symbols import T, t
@@ -123,6 +124,7 @@ DRIFT = Theorem(
         ),
         inequality("drift", _STATEMENT, at("all", {t: T}), "start"),
     ),
+    models=smoothing_models.drift,
     explanation=(
         "Two runs share all samples and all noise but one sample. The step in which they part "
         "moves them 2 eta L w apart. After it the mean squared distance grows by the factor "

@@ -13,6 +13,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, RandomVariable, Variable, random_process
 from bounds.proof.methods import Integrate, Linearity, Tower
 from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.resque import estimator_models
 from bounds.resque.estimator_weight import ALONG, WEIGHT, w_a
 from bounds.resque.symbols import L_lip, a_len, p, p_norm
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -164,6 +165,7 @@ E4 = Theorem(
             cite("resque.E2", {p: sympy.Integer(2)}),
         ),
     ),
+    models=estimator_models.e4,
     explanation=(
         "The estimator's second moment is that of the subgradient times E w^2. On the ball of "
         "radius rho around the centre it is at most e L^2, less than 3 L^2: the reweighting costs "
@@ -230,6 +232,7 @@ E5 = Theorem(
             at("exp-increases", {x_: p_norm * (p_norm - 1) * a_len**2 / 2, y_: p_norm / 2}),
         ),
     ),
+    models=estimator_models.e5,
     explanation=(
         "The p-norm of the estimator is at most L exp((p - 1) ||a||^2/2). On the ball of radius "
         "rho/p the factor is at most e^(1/8) = 1.1331..., on the larger ball of radius rho/sqrt(p) "

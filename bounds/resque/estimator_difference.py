@@ -8,6 +8,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, Independent, StandardNormal, Variable
 from bounds.proof.methods import Integrate, Jensen, Linearity, Tower
 from bounds.proof.step import at, expectation, identity, inequality
+from bounds.resque import estimator_models
 from bounds.resque.estimator import g_norm, moment_p
 from bounds.resque.estimator_kappa import KAPPA, KAPPA_EVEN
 from bounds.resque.estimator_segment import (
@@ -200,6 +201,7 @@ E6 = Theorem(
         ),
         inequality("difference", _STATEMENT, "condition", "weighted", "mean", "whole-segment"),
     ),
+    models=estimator_models.e6,
     explanation=(
         "Two estimates at x and x' that use the same noise and the same sample differ by at most "
         "L ||x - x'||/rho times kappa_p(r/rho) in p-norm, where r is the radius of a ball that "

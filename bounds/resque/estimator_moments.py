@@ -15,6 +15,7 @@ from sympy import And, Eq, binomial, exp
 from bounds.evaluate_exact import to_fraction
 from bounds.operators import E
 from bounds.proof.step import Premise, cite, inequality
+from bounds.resque import estimator_models
 from bounds.resque.estimator_weight import PAIR, w_a, w_b
 from bounds.resque.symbols import a_len, ab, b_len, j_ord, k_ord
 from bounds.theorem import Kind, Source, Status, Theorem
@@ -59,6 +60,7 @@ DIFFERENCE = Theorem(
         inequality("order-4", _claim(4), *_joints(4), note="the same at order 4"),
         inequality("both", And(_claim(2), _claim(4)), "order-2", "order-4"),
     ),
+    models=estimator_models.e3,
     explanation=(
         "The moments of w_a - w_b at even orders are alternating sums of joint moments: "
         "e^(||a||^2) + e^(||b||^2) - 2 e^(<a, b>) at order 2, five terms at order 4, and so on. "

@@ -14,6 +14,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.operators import E, Independent, RandomVariable, StandardNormal, Variable
 from bounds.proof.methods import Linearity, ZeroMean
 from bounds.proof.step import at, expectation, identity, inequality
+from bounds.resque import estimator_models
 from bounds.resque.symbols import (
     a_len,
     ab,
@@ -76,6 +77,7 @@ E2 = Theorem(
             "square",
         ),
     ),
+    models=estimator_models.e2,
     explanation=(
         "Every moment of the weight has a closed form, also for orders that are no integer and "
         "for negative ones. The order p enters squared in the exponent: moments of high order are "
@@ -182,6 +184,7 @@ E3 = Theorem(
             "length",
         ),
     ),
+    models=estimator_models.e3,
     explanation=(
         "The weights at two points x and x' that share the Gaussian noise have joint moments in "
         "closed form: j times a plus k times b is again a direction, and one completes the square "
@@ -261,6 +264,7 @@ E7 = Theorem(
         ),
         identity("law", _E7_STATEMENT, "probability", "tail"),
     ),
+    models=estimator_models.e7,
     explanation=(
         "The logarithm of the weight has the law N(-||a||^2/2, ||a||^2). The statement gives the "
         "probability that the weight exceeds a value s, which is what one needs to say how "

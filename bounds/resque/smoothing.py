@@ -9,6 +9,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import E, RandomVariable, Variable, deterministic, random_process
 from bounds.proof.methods import Jensen, Linearity
 from bounds.proof.step import expectation, identity, inequality
+from bounds.resque import smoothing_models
 from bounds.resque.symbols import L_lip, dist_xy, rho_s
 from bounds.symbols import d, j
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -90,6 +91,7 @@ F1 = Theorem(
             "dimension",
         ),
     ),
+    models=smoothing_models.f1,
     explanation=(
         "The smoothed loss lies above the loss, and above by at most L rho times the mean length "
         "of a standard Gaussian vector, which is at most sqrt(d). So rho = eps/(2 L sqrt(d)) costs "
@@ -170,6 +172,7 @@ F2 = Theorem(
         ),
         inequality("both", _F2_STATEMENT, "mean-convex", "mean-up", "mean-down"),
     ),
+    models=smoothing_models.f2,
     explanation=(
         "The smoothed loss is an average of translates of the loss, and an average of convex, "
         "L-Lipschitz functions is convex and L-Lipschitz."

@@ -22,6 +22,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import E, RandomVariable, StandardNormal, Variable, random_process
 from bounds.proof.methods import Integrate, Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.resque import smoothing_models
 from bounds.resque.estimator import normal_density
 from bounds.resque.symbols import L_lip, dist_xy, offset, rho_s
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
@@ -256,6 +257,7 @@ F5 = Theorem(
         ),
         inequality("closed-form", _F5_STATEMENT, "mean-split", "mean-sign", "value", "slope"),
     ),
+    models=smoothing_models.f5,
     explanation=(
         "For the loss |<a, x> - b| with a unit vector a, the smoothed loss depends on the offset "
         "m = <a, x> - b alone: m (2 Phi(m/rho) - 1) + 2 rho phi(m/rho), and its gradient, the mean "
@@ -318,6 +320,7 @@ F4_TIGHT = Theorem(
             cite("resque.F5", {offset: -dist_xy / 2}),
         ),
     ),
+    models=smoothing_models.f4_tight,
     explanation=(
         "For |x| in one dimension (L = 1) the gradients of the smoothed loss at x = delta/2 and "
         "y = -delta/2 differ by exactly the bound of resque.F4."

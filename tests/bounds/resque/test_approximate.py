@@ -109,7 +109,7 @@ def test_conversion_holds_on_random_laws_with_a_part_cut_off() -> None:
 
 def test_epsilon_of_the_conversion_gives_back_delta() -> None:
     convert = theorem("resque.approximate")
-    given = {"failure_probability": 1e-7, "order": 12, "divergence": 0.3}
+    given: dict[str, Any] = {"failure_probability": 1e-7, "order": 12, "divergence": 0.3}
     epsilon = convert.evaluate("epsilon", target_delta=1e-6, **given)
     assert convert.evaluate(target_epsilon=epsilon, **given) == pytest.approx(1e-6)
 

@@ -186,7 +186,7 @@ def test_the_three_backends_agree_on_kappa() -> None:
     expression = theorem("resque.E6").evaluations["kappa"]
     for order in (1, Fraction(3, 2), 4, 11):
         for radius in (Fraction(1, 100), Fraction(1, 3), 1):
-            given = {"norm_order": order, "relative_radius": radius}
+            given: dict[str, Any] = {"norm_order": order, "relative_radius": radius}
             digits = evaluate(expression, backend="mpmath", **given)
             assert evaluate(expression, **given) == pytest.approx(float(digits), rel=1e-13)
             ball = evaluate(expression, backend="ball", **given)
@@ -267,7 +267,7 @@ def test_law_of_the_weight() -> None:
 
 def test_estimator_is_unbiased_on_the_test_loss() -> None:
     """f = |<a, x> - b| in three dimensions: quadrature along a, exact; shifts of 0 to 1 rho."""
-    truth = theorem("resque.F5").evaluate("slope", offset=0.1, smoothing_std=0.5)
+    truth: float = theorem("resque.F5").evaluate("slope", offset=0.1, smoothing_std=0.5)
     x, weights = np.polynomial.legendre.leggauss(400)
     a = np.array([1.0, 2.0, 2.0]) / 3
     point = np.array([0.3, -0.1, 0.4])
