@@ -196,6 +196,7 @@ def judge(
     theorems: Mapping[str, Theorem] | None = None,
     done: dict[str, Report] | None = None,
     checked: dict[Any, Any] | None = None,
+    refute: bool = True,
     seed: int = 0,
     tries: int = 100,
 ) -> Outcome:
@@ -209,10 +210,14 @@ def judge(
     checked : dict, optional
         Its `outcomes`: what became of a step is remembered for the other mutants, which have most
         of their steps in common.
+    refute : bool
+        Look for a counterexample although the proof fails already.
     seed, tries
         As in `Theorem.counterexample`.
     """
-    settings = _Settings(theorems, {} if done is None else done, {} if checked is None else checked)
+    settings = _Settings(
+        theorems, {} if done is None else done, {} if checked is None else checked, refute
+    )
     first = _judge(mutant, mutant.theorem, settings, seed, tries)
     if first.killed or mutant.other is None:
         return first
@@ -225,6 +230,7 @@ class _Settings:
     theorems: Mapping[str, Theorem] | None
     done: dict[str, Report]
     checked: dict[Any, Any]
+    refute: bool
 
 
 def _judge(mutant: Mutant, variant: Theorem, settings: _Settings, seed: int, tries: int) -> Outcome:
@@ -235,7 +241,8 @@ def _judge(mutant: Mutant, variant: Theorem, settings: _Settings, seed: int, tri
         variant, theorems=settings.theorems, done=settings.done, outcomes=settings.checked
     )
     found = None
-    if mutant.change is not Change.STEP:  # a deleted step changes no claim
+    # A deleted step changes no claim.
+    if mutant.change is not Change.STEP and (report.ok or settings.refute):
         found = search(variant, seed=seed, tries=tries)
     if found is not None:
         return Outcome(mutant, True, "counterexample", found.describe(), found)
@@ -250,6 +257,7 @@ def outcomes(
     *,
     theorems: Mapping[str, Theorem] | None = None,
     done: dict[str, Report] | None = None,
+    refute: bool = True,
     seed: int = 0,
     tries: int = 100,
 ) -> list[Outcome]:
@@ -257,7 +265,15 @@ def outcomes(
     done = {} if done is None else done
     checked: dict[Any, Any] = {}
     return [
-        judge(each, theorems=theorems, done=done, checked=checked, seed=seed, tries=tries)
+        judge(
+            each,
+            theorems=theorems,
+            done=done,
+            checked=checked,
+            refute=refute,
+            seed=seed,
+            tries=tries,
+        )
         for each in mutants(theorem)
     ]
 
@@ -267,7 +283,8 @@ def survivors(theorem: Theorem, **options: Any) -> list[Mutant]:
 
     Options as in `outcomes`.
     """
-    return [each.mutant for each in outcomes(theorem, **options) if not each.killed]
+    ends = outcomes(theorem, **{"refute": False, **options})
+    return [each.mutant for each in ends if not each.killed]
 
 
 def reason(mutant: Mutant, theorem: Theorem) -> str:
