@@ -1,50 +1,56 @@
 """All theorems by id.
 
 A module of `bounds.dp2` or `bounds.resque` that ends with ``THEOREMS`` is in the catalogue; there
-is no list to keep. `bounds.listing` lists them without building them.
+is no list to keep. A theorem is built when it is asked for: `bounds.listing` knows where it is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
-from types import MappingProxyType
 
 from bounds import listing
 from bounds.theorem import Theorem
 
 
+@cache
 def theorems() -> Mapping[str, Theorem]:
-    """All theorems by id, in reading order; read-only."""
-    return _read()
+    """All theorems by id, in reading order; read-only.
+
+    Raises
+    ------
+    ValueError
+        When two theorems have one id, or an id does not begin with the name of its paper.
+    """
+    return _Catalogue(listing.paper_map())
 
 
 def theorem(id: str) -> Theorem:
-    """One theorem; other modules are imported only as far as finding it takes.
+    """One theorem.
 
     Raises
     ------
     ValueError
         When there is none of that id; the message names those whose ids are near.
     """
-    return _find(id)[1]
-
-
-def module_of(id: str) -> str:
-    """The module that defines a theorem: ``"bounds.dp2.master"``. ValueError when unknown."""
-    return _find(id)[0]
+    found = theorems()
+    if id in found:
+        return found[id]
+    near = ", ".join(near_ids(id)) or "none"
+    raise ValueError(f"theorem {id!r} is not in the catalogue; ids near it: {near}")
 
 
 def file_of(id: str) -> str:
-    """The file of that module, from the root of the sources: ``"bounds/dp2/master.py"``."""
-    return module_of(id).replace(".", "/") + ".py"
+    """The file that defines a theorem, from the root of the sources: ``"bounds/dp2/master.py"``."""
+    files = {row["id"]: row["file"] for row in listing.paper_map()}
+    return files[id]
 
 
 def near_ids(id: str, most: int = 5) -> list[str]:
     """Ids that resemble a word: those that contain it or whose last part does, then alike ones."""
-    known = [row["id"] for row in listing.paper_map()]
+    known = list(theorems())
     word = id.strip().lower()
     folded = {each.lower(): each for each in known}
     inside = [each for low, each in folded.items() if word and word in low]
@@ -54,35 +60,28 @@ def near_ids(id: str, most: int = 5) -> list[str]:
     return list(dict.fromkeys(inside + alike))[:most]
 
 
-def _walk(package: str, first: str | None = None) -> Iterator[tuple[str, Theorem]]:
-    """Module and theorem, one after the other; a module is imported when its turn comes."""
-    for module in sorted(listing.modules(package), key=lambda name: name != first):
-        listed: tuple[Theorem, ...] = getattr(import_module(module), "THEOREMS", ())
-        for each in listed:
-            yield module, each
+class _Catalogue(Mapping[str, Theorem]):
+    """Theorems by id, each built when it is asked for."""
 
-
-def _find(id: str) -> tuple[str, Theorem]:
-    for package in listing.PACKAGES:
-        if id.startswith(listing.prefix(package)):
-            for module, each in _walk(package, first=listing.home_of(id)):
-                if each.id == id:
-                    return module, each
-    near = ", ".join(near_ids(id)) or "none"
-    raise ValueError(f"theorem {id!r} is not in the catalogue; ids near it: {near}")
-
-
-@cache
-def _read() -> Mapping[str, Theorem]:
-    found: dict[str, Theorem] = {}
-    for package in listing.PACKAGES:
-        start = listing.prefix(package)
-        for module, each in _walk(package):
-            if not each.id.startswith(start):
+    def __init__(self, rows: Sequence[Mapping[str, str]]) -> None:
+        self._modules: dict[str, str] = {}
+        for row in rows:
+            id, module = row["id"], listing.module_of(row)
+            start = listing.prefix(module.rpartition(".")[0])
+            if not id.startswith(start):
                 raise ValueError(
-                    f"id = {each.id!r} in {module} is not allowed: it begins with {start!r}"
+                    f"id = {id!r} in {module} is not allowed: it begins with {start!r}"
                 )
-            if each.id in found:
-                raise ValueError(f"id = {each.id!r} in {module} is the id of another theorem")
-            found[each.id] = each
-    return MappingProxyType({id: found[id] for id in sorted(found, key=listing.reading_order)})
+            if id in self._modules:
+                raise ValueError(f"id = {id!r} in {module} is the id of another theorem")
+            self._modules[id] = module
+
+    def __getitem__(self, id: str) -> Theorem:
+        listed: tuple[Theorem, ...] = import_module(self._modules[id]).THEOREMS
+        return next(each for each in listed if each.id == id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __len__(self) -> int:
+        return len(self._modules)

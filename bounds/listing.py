@@ -111,9 +111,6 @@ def current() -> dict[str, Any]:
     }
 
 
-def home_of(id: str) -> str | None:
-    """The module that had a theorem when the list was kept; None where it is not known."""
-    for module, known in kept().items():
-        if any(row["id"] == id for row in known["rows"]):
-            return module
-    return None
+def module_of(row: Mapping[str, str]) -> str:
+    """The module that a row's theorem is in: ``"bounds.dp2.master"``."""
+    return row["file"].removesuffix(".py").replace("/", ".")

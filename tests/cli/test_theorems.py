@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-from types import MappingProxyType
 
 import pytest
 
@@ -17,11 +16,7 @@ COMMAND = "theorems"
 def made(monkeypatch):
     """A catalogue of one theorem; `made(...)` changes the outcome of its replay."""
     outcome = {}
-    monkeypatch.setattr(catalogue, "_read", lambda: MappingProxyType({MADE.id: MADE}))
-    monkeypatch.setattr(
-        catalogue, "_walk", lambda package, **_: [("bounds.dp2.made", MADE)] * ("dp2" in package)
-    )
-    monkeypatch.setattr(listing, "modules", lambda _package: {})
+    monkeypatch.setattr(catalogue, "theorems", lambda: {MADE.id: MADE})
     (row,) = listing.rows_of("tests.bounds.made")
     monkeypatch.setattr(listing, "paper_map", lambda: [row | {"file": "bounds/dp2/made.py"}])
 
