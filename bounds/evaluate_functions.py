@@ -84,6 +84,7 @@ LOG_KUMMER = np.frompyfunc(_log_kummer, 3, 1)
 
 @lru_cache(maxsize=10_000)
 def constant(here: Any) -> Values:
+    """A number of SymPy as an array."""
     if here.is_Rational:
         value = float(Fraction(int(here.p), int(here.q)))
     elif here is sympy.S.Infinity:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,12 @@ from sympy.core.relational import Relational
 
 from bounds.evaluate_functions import Values
 from bounds.evaluate_numpy import Arrays
+from bounds.operators import E
 
-__all__ = ["Worst", "margin", "worst_place"]
+__all__ = ["Worst", "absolute", "margin", "worst_place"]
 
 _TOUCHING = 1e-300
+_ROUNDING = 1e-13
 
 _NEGATED = {
     sympy.Le: sympy.Gt,
@@ -121,8 +124,16 @@ def _satisfied(guard: Any, arrays: Arrays) -> Values:
 
 def _relation(here: Any, arrays: Arrays) -> Values:
     left, right = arrays.value(here.lhs), arrays.value(here.rhs)
-    scale = _size(here.lhs, arrays) + _size(here.rhs, arrays)
     difference = np.asarray(right - left)
+    relative = _signed(here, difference, np.abs(left) + np.abs(right))
+    if np.any(relative < -_ROUNDING):
+        # Rounding is relative to what was added up, before it cancelled.
+        sizes = [arrays.value(absolute(side)) for side in (here.lhs, here.rhs)]
+        return _signed(here, difference, sizes[0] + sizes[1])
+    return relative
+
+
+def _signed(here: Any, difference: Values, scale: Values) -> Values:
     relative = np.where(difference == 0, 0.0, difference / np.maximum(scale, 1e-290))
     if isinstance(here, sympy.Ge | sympy.Gt):
         relative = -relative
@@ -135,10 +146,18 @@ def _relation(here: Any, arrays: Arrays) -> Values:
     return np.where(relative == 0, -np.inf, np.abs(relative))
 
 
-def _size(side: Any, arrays: Arrays) -> Values:
-    """The size of a side: of its terms, so that what cancels counts."""
-    terms = side.args if side.is_Add else (side,)
-    return _fold([np.abs(arrays.value(each)) for each in terms], np.add)
+@lru_cache(maxsize=20_000)
+def absolute(expression: Any) -> Any:
+    """The same expression with all its summands and factors made positive."""
+    if expression.is_Add or expression.is_Mul:
+        return expression.func(*map(absolute, expression.args))
+    if expression.is_Pow and expression.exp.is_Integer and expression.exp.is_positive:
+        return absolute(expression.base) ** expression.exp
+    if isinstance(expression, E):
+        return E(absolute(expression.args[0]))
+    if isinstance(expression, sympy.Sum):
+        return sympy.Sum(absolute(expression.function), *expression.limits)
+    return sympy.Abs(expression)
 
 
 def worst_place(

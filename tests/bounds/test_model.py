@@ -74,6 +74,16 @@ def test_margins_are_relative_to_the_terms() -> None:
     assert not noise.violates(Le(nu1 - (10**9 - Rational(1, 10**4)), 0))
 
 
+def test_what_cancels_in_a_mean_counts_before_it_cancels() -> None:
+    noise = np.array([[[0.1, 0.2, -0.3 - 1e-16, 0.0]]])
+    path = np.full((1, 1, 4), 3.0)
+    model = Model({d: 1}, {"N": noise, "w": path})
+    assert float(model.value(E(N(1, 1) * w(1, 1))).item()) != 0
+    assert model.holds(Eq(E(N(t, j) * w(t, j)), 0))
+    assert not model.violates(Le(Sum(E(N(1, j) * w(1, j)), (j, 1, d)), 0))
+    assert not Model({}, {"N": noise + 1e-6, "w": path}).holds(Eq(E(N(t, j) * w(t, j)), 0))
+
+
 def test_where_it_fails_is_told() -> None:
     worst = walk().worst(Implies(t >= 2, And(a(t) <= 2, a(t) >= 0)))
     assert worst.at == {"t": 3.0}
