@@ -119,6 +119,9 @@ LINEAR = Theorem(
         "times h at s = 5 and more than 200 times at s = 200.",
         "It is a bound in expectation over runs, as h(s) is; dp2.h.saturation is smaller for most "
         "settings, so use the smaller of the two.",
+        "E||G/s||_1 >= E||m||_1 for the averaged gradients m does not hold in general: the noise "
+        "of the average is not independent of them. The proof compares with the gradient at the "
+        "start of the phase, which is.",
         "Gradients must be unbiased in all steps: clipping must not be active.",
         "tau_g^2/b is the sampling variance of batches of a fixed size; under Poisson sampling "
         "with the fixed divisor b put C for tau_g.",

@@ -32,7 +32,7 @@ NOISE = 0.007544800579799  # sigma C/b of the worked example
 
 @pytest.mark.parametrize("theorem", ALL.values(), ids=ALL.keys())
 def test_proof_replays(theorem: Theorem) -> None:
-    report = replay(theorem, theorems=ALL)
+    report = replay(theorem, theorems=ALL, outcomes=OUTCOMES)
     assert report.ok, report.describe()
     assert report.unused_assumptions == report.unused_steps == report.assumed == ()
     assert satisfying(theorem) is not None

@@ -100,15 +100,15 @@ def steepest(iterate: Array) -> Array:
 
 
 def test_false_for_a_loss_that_is_not_smooth() -> None:
-    """Five affine functions in the plane: E[m_1 n_1] is positive, 100 standard errors from 0."""
+    """Five affine functions in the plane: E[m_1 n_1] is positive, 180 standard errors from 0."""
     rng = np.random.default_rng(0)
-    steps, step_size, std, runs = 7, 0.3699, 0.0712, 400_000
+    steps, step_size, std, runs = 7, 0.3699, 0.0712, 200_000
     noise = std * rng.normal(size=(steps, 2, runs))
     _, gradients = run(steepest, np.array([[-0.0367], [0.2725]]), noise, step_size)
     m, n = gradients.mean(axis=0)[0], noise.mean(axis=0)[0]
     product, released = m * n, (m + n) ** 2
     error = product.std() / np.sqrt(runs)
-    assert product.mean() > 20 * error
+    assert product.mean() > 100 * error
     assert product.mean() == pytest.approx(4.78e-4, abs=5e-6 + 3 * error)
     assert released.mean() == pytest.approx(0.00291, abs=2e-5)
     assert (m**2).mean() + std**2 / steps == pytest.approx(0.00196, abs=2e-5)
