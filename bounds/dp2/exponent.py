@@ -53,8 +53,6 @@ def whole_step() -> Step:
             Implies(And(WHOLE > -1, WHOLE < 2), Or(Eq(WHOLE, 0), Eq(WHOLE, 1))),
         ),
         integers=True,
-        note="the only place where numbers are whole for the prover: everything else is then "
-        "linear in real numbers",
     )
 
 
@@ -74,16 +72,13 @@ HERMITE = Theorem(
         "identity for two terms.",
     ),
     steps=(
-        whole_step(),
         inequality(
             "double",
             Or(Eq(floor(2 * _x), 2 * floor(_x)), Eq(floor(2 * _x), 2 * floor(_x) + 1)),
-            at("whole", {WHOLE: floor(2 * _x) - 2 * floor(_x)}),
         ),
         inequality(
             "half",
             Or(Eq(floor(_x + HALF), floor(_x)), Eq(floor(_x + HALF), floor(_x) + 1)),
-            at("whole", {WHOLE: floor(_x + HALF) - floor(_x)}),
         ),
         inequality(
             "two-terms",
@@ -163,11 +158,9 @@ EXPONENT = Theorem(
     ),
     assumptions=(_relative,),
     steps=(
-        whole_step(),
         inequality(
             "phase-ends",
             And(_first * s + 1 <= T, _first * s + s >= T),
-            at("whole", {WHOLE: _first * s + s - T}),
             note="T - 1 < floor((T - 1)/s) s + s, in whole numbers",
         ),
         inequality(
@@ -181,13 +174,11 @@ EXPONENT = Theorem(
             "last-phase",
             Eq(_first, ceiling(1 / u) - 1),
             "bracket",
-            at("whole", {WHOLE: ceiling(1 / u) - 1 - _first}),
         ),
         inequality(
             "statement",
             _CLAIM,
             "last-phase",
-            at("whole", {WHOLE: ceiling(1 / u) - floor(1 / u)}),
         ),
     ),
     explanation=(

@@ -133,6 +133,16 @@ FROM_CLOSED = Theorem(
         "the recalled form has twice the diameter term and twice the noise, and one factor "
         "1/alpha more when s divides T."
     ),
+    slack={
+        "halved 1/2 in Sum(alpha**floor((t - 1)/s)*Dn(t)*nu(t)**2/sqrt(t), (t, 1...": (
+            "the recalled form has the noise of the steps without the factor 1/2: every factor "
+            "up to 1 in the closed form is below it"
+        ),
+        "phase statement": (
+            "the recalled form has the exponent floor(T/s), so that the closed form is below it "
+            "with that exponent too; one factor 1/alpha is lost when s divides T"
+        ),
+    },
     evaluations={"bound": by_phase(RECALLED), "below": by_phase(UNIT_CLOSED)},
     models=unit_models,
     steps=(
@@ -237,6 +247,9 @@ RELAXED_FROM_RECALLED = Theorem(
         "that the relaxed form is above the recalled one, by a factor between alpha^(-1/2) and "
         "alpha^(-3/2) in its first term."
     ),
+    slack={
+        "phase statement": "the noise of the steps is the same on both sides, whatever their phases"
+    },
     evaluations={"bound": by_phase(displayed(T / s + Rational(1, 2))), "below": by_phase(RECALLED)},
     models=unit_models,
 )

@@ -171,18 +171,10 @@ THEOREM_A0 = Theorem(
         ),
         inequality("squares-of-sides", Le(Rj(j) ** 2, R**2), "sides"),
         inequality(
-            "side-product",
-            Implies(And(_z <= _w, _v <= _u), _v * _z <= _u * _w),
-        ),
-        inequality(
             "side-loss",
             Implies(LEAVING, Le(Rj(j) ** 2 * E(_fall), R**2 * _weight * TAIL)),
             "loss",
             "squares-of-sides",
-            at(
-                "side-product",
-                {_v: Rj(j) ** 2, _z: E(_fall), _u: R**2, _w: _weight * TAIL},
-            ),
         ),
         inequality(
             "lost",
