@@ -43,6 +43,7 @@ class Inputs:
         R, the side of the box. Phi, DP-SGD's value and the trivial bound are proportional to it.
     mode : str
         ``"common"``: collection steps move in the metric D too; ``"freeze"``: they do not move.
+        The latter counts r(T) updates, one more than `dp2.CTV.freeze` needs.
     """
 
     steps: int
