@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import sympy
 
 from bounds.mutants_constants import constants
-from bounds.proof.step import Arithmetic, At, Premise, Rule, Step
+from bounds.proof.step import Arithmetic, At, Cited, Premise, Rule, Step
 
 if TYPE_CHECKING:
     from bounds.counterexample import Counterexample
@@ -316,8 +316,9 @@ def _trusted(mutant: Mutant, theorem: Theorem) -> str:
     return ""
 
 
-def _mentioned(step: Step) -> set[Any]:
-    return {each.id if isinstance(each, At) else each for each in step.premises}
+def _mentioned(step: Step) -> set[str]:
+    named = (each for each in step.premises if not isinstance(each, Cited))
+    return {each.id if isinstance(each, At) else each for each in named}
 
 
 def unexplained(theorem: Theorem, **options: Any) -> list[str]:
