@@ -113,3 +113,6 @@ q_4 = parameter("q_4", "q_4", "exponent_theorem4", ">= 0", f"{_GROWTH}: Theorem 
 q_A = parameter("q_A", r"q_{\mathrm{A}}", "exponent_afkt21", ">= 0", f"{_GROWTH}: AFKT21")
 q_K = parameter("q_K", r"q_{\mathrm{K}}", "exponent_kll21", ">= 0", f"{_GROWTH}: KLL21")
 q_G = parameter("q_G", r"q_{\mathrm{G}}", "exponent_gll22", ">= 0", f"{_GROWTH}: GLL22 (values)")
+h_step = parameter(
+    "h_step", "h", "step_growth", "> 0", "eta L kappa_p(r/rho)/rho: relative change in one step"
+)

@@ -267,7 +267,7 @@ def test_law_of_the_weight() -> None:
 
 def test_estimator_is_unbiased_on_the_test_loss() -> None:
     """f = |<a, x> - b| in three dimensions: quadrature along a, exact; shifts of 0 to 1 rho."""
-    truth: float = theorem("resque.F5").evaluate("slope", offset=0.1, smoothing_std=0.5)
+    truth = theorem("resque.F5").evaluate("slope", offset=0.1, smoothing_std=0.5)
     x, weights = np.polynomial.legendre.leggauss(400)
     a = np.array([1.0, 2.0, 2.0]) / 3
     point = np.array([0.3, -0.1, 0.4])

@@ -1,0 +1,325 @@
+"""Drift of two coupled runs at every order above 2.
+
+Powers of a norm are not smooth at 0. The squared distance is therefore increased by a positive
+number, which may be as small as one likes and random: the statement is about the root of the sum.
+"""
+
+from __future__ import annotations
+
+from sympy import Eq, Implies, exp
+
+from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.operators import Conditional, E, RandomVariable, random_process
+from bounds.proof.methods import Linearity, Tower
+from bounds.proof.step import Induction, at, cite, expectation, identity, inequality
+from bounds.resque import smoothing_models
+from bounds.resque.drift_steps import (
+    MEANS,
+    ONE_STEP,
+    ORDER,
+    PAIRS,
+    SCALE,
+    X_,
+    Y_,
+    a_,
+    b_,
+    d_,
+    e,
+    l_,
+    n_,
+    u_,
+    v_,
+    x_,
+    y_,
+)
+from bounds.resque.estimator_kappa import KAPPA
+from bounds.resque.estimator_weight import ALONG, WEIGHT, w_a
+from bounds.resque.symbols import L_lip, a_len, eta_step, h_step, p, p_norm, rho_s, t_rel
+from bounds.symbols import T, t
+from bounds.theorem import Curve, Kind, Source, Status, Theorem
+
+#: ||x_t - x'_t||, and the root of its square plus a small positive number.
+dist = random_process("apart_norm", nonnegative=True)
+size = random_process("apart_size", positive=True)
+rest = RandomVariable("apart_rest", positive=True)
+#: eta times the difference of the estimates: component along x_t - x'_t, rest of it, length.
+step_along = random_process("step_along")
+step_across = random_process("step_across")
+step_length = random_process("step_length", positive=True)
+along_mean = random_process("along_mean")
+length_mean = random_process("length_mean", nonnegative=True)
+
+_GROWTH = 1 + PAIRS * SCALE
+_START = (2 * eta_step * L_lip) ** ORDER * exp(ORDER * (ORDER - 1) * t_rel**2 / 2)
+_STATEMENT = E(size(T + 1) ** ORDER) <= _START * _GROWTH**T
+_AFTER = (dist(t) - step_along(t)) ** 2 + step_across(t) ** 2 + rest
+_INNER = size(t) ** (2 * e) * step_along(t) * dist(t)
+_HERE = {
+    x_: dist(t),
+    a_: step_along(t),
+    b_: step_across(t),
+    d_: rest,
+    X_: size(t),
+    Y_: step_length(t),
+}
+_POWER = size(t) ** ORDER
+_SCALED = (step_length(t) / h_step) ** ORDER
+_REMAINDER = step_length(t) ** 2 * (size(t) + step_length(t)) ** (2 * e)
+_MEAN_REST = SCALE * e / (1 + e) * (_POWER + h_step * _SCALED) / (1 + h_step) + SCALE * _SCALED / (
+    1 + e
+)
+
+_h = eta_step * L_lip * KAPPA / rho_s
+_pairs = p_norm * (p_norm - 1) / 2 * _h**2 * (1 + _h) ** (p_norm - 2)
+_start = 2 * eta_step * L_lip * exp((p_norm - 1) * t_rel**2 / 2)
+
+DRIFT = Theorem(
+    id="resque.drift.orders",
+    title="Two coupled runs that differ in one draw, at every order above 2",
+    statement=_STATEMENT,
+    kind=Kind.UPPER,
+    source=Source("carmon2023resque", "Lemma 5", Status.DERIVED, "our own statement and constants"),
+    assumptions=(
+        WEIGHT,
+        ALONG,
+        Assumption("ball", a_len <= t_rel, "the iterate lies in the ball of radius r", CODE),
+        Assumption(
+            "rounded-up",
+            Eq(size(t) ** 2, dist(t) ** 2 + rest),
+            "size(t)^2 is ||x_t - x'_t||^2 plus a positive number, as small as one likes",
+            CODE,
+        ),
+        Assumption(
+            "parting",
+            size(1) <= 2 * eta_step * L_lip * w_a,
+            "the runs part with one step on different samples at the same point, with the same "
+            "noise: two subgradients shorter than L, times the weight",
+            CALLER,
+        ),
+        Assumption(
+            "contraction",
+            size(t + 1) ** 2 <= _AFTER,
+            "every later step subtracts eta times the estimates at x_t and x'_t, with the same "
+            "sample and noise, and then applies a map that moves no two points apart (projection "
+            "on the ball, prox of the regulariser)",
+            CODE,
+        ),
+        Assumption(
+            "length",
+            step_along(t) ** 2 + step_across(t) ** 2 <= step_length(t) ** 2,
+            "step_length(t) is eta ||e_t - e'_t|| or a little more, so that it is positive",
+            CODE,
+        ),
+        Assumption(
+            "inner-mean",
+            Conditional(step_along(t) * dist(t), along_mean(t), size(t), along_mean(t)),
+            "along_mean is the mean over the noise for given past and sample of "
+            "<x_t - x'_t, eta (e_t - e'_t)>: the estimates' means are gradients (resque.E1)",
+            CODE,
+        ),
+        Assumption(
+            "monotone",
+            along_mean(t) >= 0,
+            "every sample loss is convex, so the gradient of its smoothing is monotone",
+            CALLER,
+        ),
+        Assumption(
+            "length-mean",
+            Conditional(step_length(t) ** ORDER, length_mean(t), size(t), length_mean(t)),
+            "length_mean is the mean of the p-th power for given past",
+            CODE,
+        ),
+        Assumption(
+            "difference",
+            length_mean(t) <= h_step**ORDER * size(t) ** ORDER,
+            "resque.E6 for given past, with h = eta L kappa_p(r/rho)/rho: both iterates lie in "
+            "the ball",
+            CODE,
+        ),
+    ),
+    steps=(
+        *ONE_STEP,
+        *MEANS,
+        inequality("powers-p", Implies(u_ <= v_, u_ ** (1 + e) <= v_ ** (1 + e))),
+        inequality(
+            "nearer",
+            size(t + 1) ** ORDER <= _AFTER ** (1 + e),
+            "contraction",
+            at("powers-p", {u_: size(t + 1) ** 2, v_: _AFTER}),
+        ),
+        inequality(
+            "expanded",
+            _AFTER ** (1 + e) <= _POWER - ORDER * _INNER + PAIRS * _REMAINDER,
+            at("one-step", _HERE),
+            "rounded-up",
+            "length",
+        ),
+        inequality(
+            "averages",
+            PAIRS * _REMAINDER <= PAIRS * _MEAN_REST,
+            at("remainder-mean", {X_: size(t), Y_: step_length(t)}),
+            at("scaled", {l_: _REMAINDER, y_: _MEAN_REST, n_: PAIRS}),
+        ),
+        inequality(
+            "pathwise",
+            size(t + 1) ** ORDER <= _POWER - ORDER * _INNER + PAIRS * _MEAN_REST,
+            "nearer",
+            "expanded",
+            "averages",
+        ),
+        expectation(
+            "mean-step",
+            E(size(t + 1) ** ORDER) <= E(_POWER) - ORDER * E(_INNER) + PAIRS * E(_MEAN_REST),
+            "pathwise",
+            by=Linearity(over=(E,)),
+        ),
+        expectation(
+            "inner",
+            Eq(E(_INNER), E(size(t) ** (2 * e) * along_mean(t))),
+            "inner-mean",
+            by=Tower(),
+        ),
+        inequality("inner-sign", size(t) ** (2 * e) * along_mean(t) >= 0, "monotone"),
+        expectation(
+            "inner-positive",
+            E(size(t) ** (2 * e) * along_mean(t)) >= 0,
+            "inner-sign",
+            by=Linearity(over=(E,)),
+        ),
+        expectation(
+            "length-tower",
+            Eq(E(step_length(t) ** ORDER), E(length_mean(t))),
+            "length-mean",
+            by=Tower(),
+        ),
+        expectation(
+            "length-small",
+            E(length_mean(t)) <= h_step**ORDER * E(_POWER),
+            "difference",
+            by=Linearity(over=(E,)),
+        ),
+        inequality(
+            "scaled-small",
+            E(_SCALED) <= E(_POWER),
+            "length-tower",
+            at(
+                "scaled",
+                {
+                    l_: E(step_length(t) ** ORDER),
+                    y_: h_step**ORDER * E(_POWER),
+                    n_: h_step ** (-ORDER),
+                },
+            ),
+            "length-small",
+        ),
+        inequality(
+            "rest-mean",
+            PAIRS * E(_MEAN_REST)
+            <= PAIRS * SCALE * e / (1 + e) * (E(_POWER) + h_step * E(_POWER)) / (1 + h_step)
+            + PAIRS * SCALE / (1 + e) * E(_POWER),
+            "scaled-small",
+            at(
+                "scaled",
+                {
+                    l_: E(_SCALED),
+                    y_: E(_POWER),
+                    n_: PAIRS * SCALE * e * h_step / (1 + e) / (1 + h_step),
+                },
+            ),
+            at("scaled", {l_: E(_SCALED), y_: E(_POWER), n_: PAIRS * SCALE / (1 + e)}),
+        ),
+        identity(
+            "weights",
+            Eq(
+                PAIRS * SCALE * e / (1 + e) * (u_ + h_step * u_) / (1 + h_step)
+                + PAIRS * SCALE / (1 + e) * u_,
+                PAIRS * SCALE * u_,
+            ),
+        ),
+        inequality(
+            "step",
+            E(size(t + 1) ** ORDER) <= _GROWTH * E(_POWER),
+            "mean-step",
+            "inner",
+            "inner-positive",
+            "rest-mean",
+            at("weights", {u_: E(_POWER)}),
+        ),
+        inequality(
+            "all",
+            E(size(t + 1) ** ORDER) <= E(size(1) ** ORDER) * _GROWTH**t,
+            "step",
+            induction=Induction(t),
+        ),
+        inequality("powers-order", Implies(u_ <= v_, u_**ORDER <= v_**ORDER)),
+        inequality(
+            "parted",
+            size(1) ** ORDER <= (2 * eta_step * L_lip) ** ORDER * w_a**ORDER,
+            "parting",
+            at("powers-order", {u_: size(1), v_: 2 * eta_step * L_lip * w_a}),
+        ),
+        expectation(
+            "parted-mean",
+            E(size(1) ** ORDER) <= (2 * eta_step * L_lip) ** ORDER * E(w_a**ORDER),
+            "parted",
+            by=Linearity(over=(E,)),
+        ),
+        inequality("exp-increases", Implies(l_ <= y_, exp(l_) <= exp(y_))),
+        inequality(
+            "in-ball",
+            ORDER * (ORDER - 1) * a_len**2 / 2 <= ORDER * (ORDER - 1) * t_rel**2 / 2,
+            "ball",
+        ),
+        inequality(
+            "start",
+            E(size(1) ** ORDER) <= _START,
+            "parted-mean",
+            cite("resque.E2", {p: ORDER}),
+            "in-ball",
+            at(
+                "exp-increases",
+                {
+                    l_: ORDER * (ORDER - 1) * a_len**2 / 2,
+                    y_: ORDER * (ORDER - 1) * t_rel**2 / 2,
+                },
+            ),
+        ),
+        inequality("drift", _STATEMENT, at("all", {t: T}), "start"),
+    ),
+    models=smoothing_models.drift_orders,
+    explanation=(
+        "The p-norm of the distance of two coupled runs grows, in the p-th power, by the factor "
+        "1 + (p (p - 1)/2) h^2 (1 + h)^(p - 2) a step, h = eta L kappa_p(r/rho)/rho. As at order "
+        "2 the first-order term of Taylor's formula helps, and the second-order term is bounded "
+        "by resque.E6, with Young's and Minkowski's inequality. With eta <= r/(L sqrt(T)) the "
+        "factor stays bounded for every T as soon as r is at most rho over a multiple of p. The "
+        "order is p = 2 + 2 e, any real number above 2."
+    ),
+    evaluations={
+        "bound": _start * (1 + _pairs) ** (T / p_norm),
+        "factor": _start * (1 + _pairs) ** (T / p_norm) / (2 * eta_step * L_lip),
+        "simple factor": _start * exp(T / p_norm * _pairs) / (2 * eta_step * L_lip),
+        "growth": exp(T / p_norm * _pairs),
+    },
+    curve=Curve(
+        along="norm_order",
+        values=tuple(2 + step / 2 for step in range(1, 21)),
+        fixed={
+            "steps": 200,
+            "lipschitz": 1,
+            "smoothing_std": 1,
+            "relative_radius": 0.1,
+            "ball_learning_rate": 0.1 / 200**0.5,
+        },
+        names=("factor", "growth"),
+    ),
+    caveats=(
+        "The evaluations are p-th roots, in terms of the order p and of h = eta L kappa_p/rho.",
+        "For p above about rho/r the bound is loose, and beyond r/rho = 1/3 it is useless at high "
+        "orders: runs on convex losses drift far less.",
+        "The distance carries a positive number that may be as small as one likes: powers of a "
+        "norm are not smooth at 0.",
+    ),
+)
+
+THEOREMS: tuple[Theorem, ...] = (DRIFT,)
