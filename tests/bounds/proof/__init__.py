@@ -1,0 +1,1 @@
+"""Tests of the rules of proof and of replays."""
