@@ -8,17 +8,7 @@ from bounds.assumptions import CODE, Assumption
 from bounds.dp2.counts import COUNT, RENEWAL, STEPS, phase
 from bounds.dp2.symbols import mode
 from bounds.symbols import t
-
-
-def modes(steps: int, delay: int) -> np.ndarray:
-    return (np.arange(steps) // delay) % 2
-
-
-@pytest.mark.parametrize("theorem", [RENEWAL, COUNT, STEPS], ids=lambda each: each.id)
-def test_proofs(theorem):
-    report = theorem.replay()
-    assert report.ok, report.describe()
-    assert not report.assumed and not report.unused_steps and not report.unused_assumptions
+from tests.bounds.dp2.convex_runs import modes, replayed
 
 
 def test_numbers_are_those_of_counting():
@@ -49,5 +39,4 @@ def test_phases_that_start_a_step_early_are_noticed(theorem):
             "assumptions": (slip,),
         }
     )
-    report = wrong.replay()
-    assert not report.ok
+    assert not replayed(wrong).ok
