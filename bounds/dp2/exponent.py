@@ -12,9 +12,10 @@ import numbers
 from fractions import Fraction
 from typing import Any
 
-from sympy import And, Eq, Implies, Le, Lt, Ne, Or, Rational, ceiling, floor
+from sympy import And, Implies, Ne, Or, Rational, ceiling, floor
 
 from bounds.assumptions import CODE, Assumption
+from bounds.dp2.relations import Eq, Le, Lt
 from bounds.dp2.symbols import s, u
 from bounds.evaluate_exact import exact_fraction
 from bounds.operators import Variable

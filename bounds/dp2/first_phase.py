@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from sympy import And, Eq, Ge, Implies, Lambda, Le, Max, Sum, ceiling, sqrt
+from sympy import And, Implies, Lambda, Max, Sum, ceiling, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import phase, plain
+from bounds.dp2.relations import Eq, Ge, Le
 from bounds.dp2.schedule import SIDES, by_phase, last_metric
 from bounds.dp2.schedule_closed import CLIPPED
 from bounds.dp2.schedule_metric import PLAIN, SCHEDULE

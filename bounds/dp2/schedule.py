@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import (
-    Eq,
-    Lambda,
-    Le,
-    Max,
-    Piecewise,
-    Sum,
-    sqrt,
-)
+from sympy import Lambda, Max, Piecewise, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.schedule_metric import CAPPED, RULES
 from bounds.dp2.schedule_models import run_models
 from bounds.dp2.setting import ASSUMPTIONS, MOMENT, OVER_J, OVER_T

@@ -7,10 +7,11 @@ first term.
 
 from __future__ import annotations
 
-from sympy import Implies, Lambda, Le, Sum, sqrt
+from sympy import Implies, Lambda, Sum, sqrt
 
 from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.exponent import phase
+from bounds.dp2.relations import Le
 from bounds.dp2.schedule import AVERAGE_GAP, BOUND_A, NORMS, SIDES, by_phase, last_metric
 from bounds.dp2.schedule_metric import CAPPED, RULES
 from bounds.dp2.schedule_models import run_models

@@ -6,10 +6,11 @@ exponent; each is above the one before.
 
 from __future__ import annotations
 
-from sympy import And, Implies, Le, Or, Rational, floor, sqrt
+from sympy import And, Implies, Or, Rational, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import WHOLE, phase, whole_step
+from bounds.dp2.relations import Le
 from bounds.dp2.schedule import AVERAGE_GAP, NORMS, SIDES, by_phase
 from bounds.dp2.schedule_closed import BOUND_CLOSED, CLIPPED
 from bounds.dp2.schedule_metric import (

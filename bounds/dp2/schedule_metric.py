@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Le, Or, Rational, floor, sqrt
+from sympy import And, Implies, Or, Rational, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import WHOLE, adaptive, phase, plain, whole_step
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.schedule_models import metric_models
 from bounds.dp2.symbols import D, M, a, alpha, eps, eta, v
 from bounds.operators import Variable

@@ -240,7 +240,7 @@ def run_models(rng: np.random.Generator, **fixed: Any) -> Iterator[Model]:
     yield replace(Run(steps=3, delay=4, noises=_QUIET), **fixed).model("one phase, no noise")
     for _ in range(4):
         yield _drawn(rng, **fixed).model("drawn")
-    yield from _broken(fixed)
+    yield from with_decay(_broken(fixed), rng)
 
 
 def _broken(fixed: Mapping[str, Any]) -> Iterator[Model]:
@@ -255,13 +255,21 @@ def _broken(fixed: Mapping[str, Any]) -> Iterator[Model]:
     yield replace(Run(early=1, delay=2), **fixed).model("the preconditioner comes one step early")
 
 
+def with_decay(own: Iterator[Model], rng: np.random.Generator) -> Iterator[Model]:
+    """Runs of this module, then those that break each assumption of the setting as well."""
+    from bounds.dp2.runs_convex import decay_models
+
+    yield from own
+    yield from decay_models(rng)
+
+
 def metric_models(rng: np.random.Generator) -> Iterator[Model]:
     """Runs for statements about the metric alone: more steps, no noise."""
     for delay in (1, 2, 3):
         yield Run(steps=8, delay=delay, noises=_QUIET).model("alpha = damping")
     for _ in range(6):
         yield _drawn(rng, steps=6, noises=_QUIET).model("drawn")
-    yield from _broken({"steps": 6, "noises": _QUIET})
+    yield from with_decay(_broken({"steps": 6, "noises": _QUIET}), rng)
 
 
 def unit_models(rng: np.random.Generator) -> Iterator[Model]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import And, Ge, Implies, Le, Sum, floor
+from sympy import And, Implies, Sum, floor
 
 from bounds.dp2.exponent import WHOLE, adaptive, phase
+from bounds.dp2.relations import Ge, Le
 from bounds.dp2.schedule_metric import ADAPTIVE, DECAY_CAP, DECAY_DAMPING, PLAIN, mode_steps
 from bounds.dp2.schedule_models import metric_models
 from bounds.dp2.setting import OVER_J

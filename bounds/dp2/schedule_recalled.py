@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Eq, Implies, Le, Max, Rational, Sum, floor, sqrt
+from sympy import Abs, Implies, Max, Rational, Sum, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.schedule import NORMS, SIDES, by_phase
 from bounds.dp2.schedule_closed import CLIPPED
 from bounds.dp2.schedule_metric import (
@@ -85,7 +86,7 @@ _STALENESS = Assumption(
         adaptive(t),
         Le(
             Sum(E(Abs(g(t, j))), OVER_J),
-            h * (Sum(E(Abs(X(phase(t) + 1, j))), OVER_J) + d * eps),
+            h * (Sum(E(Abs(X(floor(phase(t) / 2) + 1, j))), OVER_J) + d * eps),
         ),
     ),
     "h bounds the gradient of an adaptive step over the averaged gradient in its preconditioner",

@@ -6,9 +6,10 @@ is the part of sqrt(v) + damping above 1/alpha, which dp2.A0.tail bounds.
 
 from __future__ import annotations
 
-from sympy import And, Eq, Implies, Lambda, Le, Max, Not, Or, Piecewise, Sum, floor, sqrt
+from sympy import And, Implies, Lambda, Max, Not, Or, Piecewise, Sum, floor, sqrt
 
 from bounds.dp2.exponent import adaptive, phase, plain
+from bounds.dp2.relations import Eq, Le
 from bounds.dp2.schedule import (
     AVERAGE_GAP,
     BOUND_A,
