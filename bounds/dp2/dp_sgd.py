@@ -7,6 +7,7 @@ from sympy import Integer, Lambda, Max, Min, Sum, sqrt
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.runs_convex import sgd_models
 from bounds.dp2.setting import CONVEX, INSIDE, MEAN, OPTIMUM, OVER_J, OVER_T, UNBIASED
 from bounds.dp2.symbols import C, D, N, R, Rj, a, eta, g, gap, lower, nu, nu1, omega, w
 from bounds.operators import E, Independent
@@ -98,6 +99,7 @@ ANY_STEP = Theorem(
         "The mean gap of T steps of DP-SGD: the squared sides of the box over the distance that T "
         "steps can go, plus the step times the second moment of gradient and noise."
     ),
+    models=sgd_models,
     evaluations={
         "bound": d * R**2 / (2 * eta * T) + eta * _SECOND / 2,
     },
@@ -153,6 +155,7 @@ DP_SGD = Theorem(
         "With the best constant step DP-SGD is within R sqrt(d (C^2 + d nu^2)/T) of the optimum on "
         "average. An adaptive method has to beat this number, at the same privacy."
     ),
+    models=sgd_models,
     evaluations={
         "bound": R * sqrt(d * _SECOND / T),
         "learning_rate": R * sqrt(d / (T * _SECOND)),

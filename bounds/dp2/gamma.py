@@ -9,6 +9,7 @@ from sympy import Abs, Implies, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.relations import Ge, Le
+from bounds.dp2.runs_convex import decay_models
 from bounds.dp2.setting import OVER_J
 from bounds.dp2.symbols import C2, D1, C, D, c1, c2, eps, g, s
 from bounds.operators import E, Variable
@@ -66,6 +67,7 @@ BOX = Theorem(
         "A gradient of norm at most C, divided by a preconditioner of at least the damping, has "
         "a second moment of at most C^2/damping. This holds whatever the preconditioner knows."
     ),
+    models=decay_models,
     evaluations={"bound": C**2 / eps},
     curve=Curve(
         "damping", (0.001, 0.01, 0.1, 1.0), {"gradient_bound": 1.0}, log_x=True, log_y=True
@@ -101,6 +103,7 @@ CLIP = Theorem(
         inequality("bounded", _NORMS, "product", "clipped", "clipped-scaled"),
     ),
     explanation=("<g, g/D> is at most the norm of g times the norm of g/D, and both are clipped."),
+    models=decay_models,
     evaluations={"bound": C * C2},
     caveats=(_SIZES,),
 )
@@ -161,6 +164,7 @@ STALE = Theorem(
         "When the delayed average still describes the gradient (its 1-norm is at most c1 + c2 s "
         "times that of the preconditioner), the moment shrinks with the preconditioner."
     ),
+    models=decay_models,
     evaluations={"bound": C / eps * (c1 + c2 * s) * D1},
     curve=Curve(
         "delay",

@@ -7,6 +7,7 @@ from sympy import Implies, Sum
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.runs_convex import master_models
 from bounds.dp2.setting import ASSUMPTIONS, LEFT, MOMENT, OVER_J, OVER_T, growth, metric, right_side
 from bounds.dp2.symbols import average, best_gap, gap, omega, slope, w
 from bounds.operators import E, RandomVariable, Variable
@@ -56,6 +57,7 @@ BEST = Theorem(
         "side of the master inequality. The same holds for the expected gap of one iterate drawn "
         "with probabilities proportional to the weights: that is the weighted mean itself."
     ),
+    models=master_models,
     caveats=CAVEATS,
 )
 
@@ -133,6 +135,7 @@ AVERAGE = Theorem(
         "The gap of the weighted average of the iterates obeys the same bound, because a convex "
         "function of an average is at most the average of the function."
     ),
+    models=master_models,
     caveats=CAVEATS,
 )
 

@@ -13,6 +13,7 @@ from sympy import Max, Sum
 
 from bounds.dp2.master_proof import proof
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.runs_convex import master_models
 from bounds.dp2.setting import (
     ASSUMPTIONS,
     ASSUMPTIONS_MIXED,
@@ -69,6 +70,7 @@ MASTER = Theorem(
         "by the sum of the weights bounds the smallest E F(w_t) - F*, the gap of an iterate drawn "
         "with these weights, and the gap of the weighted average of the iterates."
     ),
+    models=master_models,
     caveats=CAVEATS,
 )
 
@@ -131,6 +133,7 @@ DOWN = Theorem(
         "metric at the start and its increases. It is the shorter form when the metric hardly "
         "ever shrinks: then only the last metric is paid for."
     ),
+    models=master_models,
     caveats=CAVEATS,
 )
 
@@ -147,6 +150,7 @@ COMMON = Theorem(
         "preconditioner, too: a raw private gradient g + N is multiplied by 1/D afterwards, which "
         "costs no privacy. Such a step pays nu^2 E sum_j 1/D_j instead of nu^2 E sum_j D_j."
     ),
+    models=master_models,
     caveats=CAVEATS,
 )
 

@@ -270,6 +270,7 @@ def _telescope(moment: Any) -> tuple[Step, ...]:
 
 
 def proof(noise: Field, moment: Any, statement: Any, *modes: str) -> tuple[Step, ...]:
+    """The steps, for noise after the preconditioner (no `modes`) or mixed."""
     return (
         *_lemmas(),
         *_one_step(noise, moment, modes),

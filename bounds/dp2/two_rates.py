@@ -9,6 +9,7 @@ from sympy import Implies, Integer, Lambda, Max, Sum
 from bounds.dp2.counts import to_adaptive
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.runs_convex import rate_models
 from bounds.dp2.setting import MODES, OVER_J, OVER_T, growth
 from bounds.dp2.symbols import (
     D,
@@ -108,6 +109,7 @@ VARIATION = Theorem(
         "DP-SGD. Entering an adaptive phase costs what D/rho exceeds 1 by, leaving it what it "
         "falls short of 1 by."
     ),
+    models=rate_models,
 )
 
 _B = Le(GAP, V / (2 * eta * T) + eta * G / (2 * T))
@@ -182,6 +184,7 @@ B = Theorem(
         "rho sits in the middle of the preconditioner's coordinates and a cycle costs their "
         "spread around it; and for each step by the second moment of gradient and noise."
     ),
+    models=rate_models,
     caveats=(
         *CAVEATS,
         "For V alone the best rho is a median of the D_j with weights R_j^2 D_j; the moments grow "

@@ -8,6 +8,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.counts import PHASES, adaptive_steps
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Ge, Le
+from bounds.dp2.runs_convex import rate_models
 from bounds.dp2.setting import OVER_J, OVER_T
 from bounds.dp2.symbols import (
     D1,
@@ -140,6 +141,7 @@ BEFORE = Theorem(
         "preconditioner around rho, and the exact numbers of DP-SGD and adaptive steps. Bounds "
         "on E D_j, for instance from a pilot, are all it needs to know."
     ),
+    models=rate_models,
     evaluations={
         "bound": _V / (2 * eta * T) + eta * _G / (2 * T),
         "variation": _V,
@@ -177,6 +179,7 @@ TUNED = Theorem(
         "With the best step the two terms of theorem B are equal, and the bound is the root of "
         "their product."
     ),
+    models=rate_models,
     evaluations={
         "bound": sqrt(_V * _G) / T,
         "learning_rate": sqrt(_V / _G),

@@ -13,6 +13,7 @@ from sympy import Abs, Implies, Max, Sum, ceiling, floor
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.counts import PHASES, to_adaptive, until
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.runs_convex import rate_models
 from bounds.dp2.setting import MODES, growth
 from bounds.dp2.symbols import Q, kappa, mode, s
 from bounds.operators import E
@@ -82,6 +83,7 @@ EXACT = Theorem(
         "the preconditioner exceeds 1 by, and at every change back, what it falls short of 1 by. "
         "Inside a phase nothing is paid."
     ),
+    models=rate_models,
 )
 
 _SPREAD = to_adaptive(t) * Abs(Q(t + 1, j) - 1)
@@ -131,6 +133,7 @@ CYCLES = Theorem(
         "preconditioner from 1: what it exceeds 1 by on the way in, what it falls short by on the "
         "way out."
     ),
+    models=rate_models,
 )
 
 _MONOTONE = Eq(growth(Q), E(Q(T, j)))
@@ -164,6 +167,7 @@ MONOTONE = Theorem(
         "If the metric never shrinks its growth telescopes, and only the last metric is paid for. "
         "It has to hold in every run: that the metric grows on average is not enough."
     ),
+    models=rate_models,
 )
 
 _BOUNDED = Le(growth(Q), 1 + kappa(j) * floor(ceiling(T / s) / 2))
@@ -218,6 +222,7 @@ BOUNDED = Theorem(
         "The number of adaptive phases, floor(K/2), times the distance of the preconditioner from "
         "1: linear in the number of phases."
     ),
+    models=rate_models,
     evaluations={"bound": 1 + kappa(j) * floor(ceiling(T / s) / 2)},
     curve=Curve(
         "delay",

@@ -10,6 +10,7 @@ from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.counts import PHASES, in_phase, phase, to_adaptive
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.runs_convex import rate_models
 from bounds.dp2.setting import OVER_J, OVER_T, growth
 from bounds.dp2.symbols import D, Q, Rj, a, alpha, eta, gap, kappa, mode, omega, s
 from bounds.dp2.two_modes import MOMENT_STEPS, ONE_MOMENT, moment_bound, run
@@ -88,6 +89,7 @@ W = Theorem(
         "price grows linearly with the number of phases. Nothing in the algorithm changes, only "
         "which average of the iterates is taken; no cap on v and no condition on the decay."
     ),
+    models=rate_models,
     caveats=(
         *CAVEATS,
         "The schedule itself stops: the step sizes add up to at most about "
@@ -159,6 +161,7 @@ APRIORI = Theorem(
         "Theorem W with numbers that are known before the run: floor(K/2) adaptive phases, and a "
         "bound on how far the preconditioner is from 1."
     ),
+    models=rate_models,
     evaluations={
         "bound": _scheduled((_BEFORE + MOMENTS) / (2 * Sum(a(t), OVER_T))),
     },
