@@ -11,7 +11,7 @@ from sympy import Eq, Implies, exp
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, RandomVariable, random_process
 from bounds.proof.methods import Linearity, Tower
-from bounds.proof.step import Induction, at, cite, expectation, identity, inequality
+from bounds.proof.step import Induction, at, cite, expectation, inequality
 from bounds.resque import smoothing_models
 from bounds.resque.drift_steps import (
     MEANS,
@@ -228,14 +228,6 @@ DRIFT = Theorem(
             ),
             at("scaled", {l_: E(_SCALED), y_: E(_POWER), n_: PAIRS * SCALE / (1 + e)}),
         ),
-        identity(
-            "weights",
-            Eq(
-                PAIRS * SCALE * e / (1 + e) * (u_ + h_step * u_) / (1 + h_step)
-                + PAIRS * SCALE / (1 + e) * u_,
-                PAIRS * SCALE * u_,
-            ),
-        ),
         inequality(
             "step",
             E(size(t + 1) ** ORDER) <= _GROWTH * E(_POWER),
@@ -243,7 +235,6 @@ DRIFT = Theorem(
             "inner",
             "inner-positive",
             "rest-mean",
-            at("weights", {u_: E(_POWER)}),
         ),
         inequality(
             "all",
@@ -264,7 +255,6 @@ DRIFT = Theorem(
             "parted",
             by=Linearity(over=(E,)),
         ),
-        inequality("exp-increases", Implies(l_ <= y_, exp(l_) <= exp(y_))),
         inequality(
             "in-ball",
             ORDER * (ORDER - 1) * a_len**2 / 2 <= ORDER * (ORDER - 1) * t_rel**2 / 2,
@@ -276,13 +266,6 @@ DRIFT = Theorem(
             "parted-mean",
             cite("resque.E2", {p: ORDER}),
             "in-ball",
-            at(
-                "exp-increases",
-                {
-                    l_: ORDER * (ORDER - 1) * a_len**2 / 2,
-                    y_: ORDER * (ORDER - 1) * t_rel**2 / 2,
-                },
-            ),
         ),
         inequality("drift", _STATEMENT, at("all", {t: T}), "start"),
     ),

@@ -70,25 +70,11 @@ _TAYLOR: tuple[Step, ...] = (
         ),
         note="Taylor's formula along the step, with its integral remainder",
     ),
-    inequality("slope", 4 * (a_**2 + b_**2) * square(s_) >= _SLOPE**2),
-    inequality(
-        "bend",
-        Implies(
-            l_**2 <= 4 * w_ * n_,
-            (1 + e) * e * n_**e / n_ * l_**2 + 2 * (1 + e) * w_ * n_**e <= 2 * PAIRS * w_ * n_**e,
-        ),
-    ),
     inequality("powers", Implies(u_ <= v_, u_**e <= v_**e)),
-    inequality(
-        "size", Implies(And(_ON, _SIZES), And(square(s_) <= (X_ + Y_) ** 2, square(s_) > 0))
-    ),
     inequality(
         "curvature",
         Implies(And(_ON, _SIZES), (1 - s_) * _BEND <= (1 - s_) * _LARGEST),
-        "slope",
-        at("bend", {n_: square(s_), l_: _SLOPE, w_: a_**2 + b_**2}),
         at("powers", {u_: square(s_), v_: (X_ + Y_) ** 2}),
-        "size",
     ),
     expectation(
         "remainder",

@@ -267,14 +267,14 @@ def test_law_of_the_weight() -> None:
 
 def test_estimator_is_unbiased_on_the_test_loss() -> None:
     """f = |<a, x> - b| in three dimensions: quadrature along a, exact; shifts of 0 to 1 rho."""
-    truth = theorem("resque.F5").evaluate("slope", offset=0.1, smoothing_std=0.5)
+    truth = float(theorem("resque.F5").evaluate("slope", offset=0.1, smoothing_std=0.5))
     x, weights = np.polynomial.legendre.leggauss(400)
     a = np.array([1.0, 2.0, 2.0]) / 3
     point = np.array([0.3, -0.1, 0.4])
     assert a @ point - 0.2 == pytest.approx(0.1)
     for shift in (0.0, 0.25, 0.5, 1.0):
         u = 0.5 * shift * a
-        m = a @ (point - u) - 0.2
+        m = float(a @ (point - u)) - 0.2
         total = 0.0
         for low, high in ((-12.0, -m / 0.5), (-m / 0.5, 12.0)):
             z = (low + high) / 2 + (high - low) / 2 * x

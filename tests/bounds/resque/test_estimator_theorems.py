@@ -51,6 +51,7 @@ PROVED = (
     "resque.definitions.renyi-order",
     "resque.definitions.composition",
     "resque.drift",
+    "resque.drift.orders",
     "resque.approximate",
     "resque.approximate.composition",
     "resque.approximate.sampling",
