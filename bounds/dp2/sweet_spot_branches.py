@@ -4,16 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Min, Rational, Sum, ceiling, floor, sqrt
+from sympy import And, Equivalent, Implies, Min, Sum, ceiling, floor, sqrt
 
-from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.sweet_spot import certified, moment_bound, norm, updates
-from bounds.dp2.sweet_spot_models import (
-    BRANCHES_INSTANCE,
-    branches_models,
-    certified_models,
-)
-from bounds.dp2.symbols import D1, C, R, c1, c2, chi, eps, m, nu1, nu2, s
+from bounds.dp2.sweet_spot_models import certified_models
+from bounds.dp2.symbols import C, Gam, R, chi, eps, m, nu1, nu2, p0, p1, q0, q1, s
 from bounds.dp2.tradeoff import PAPER, brief
 from bounds.operators import Variable
 from bounds.proof.methods import Linearity
@@ -68,21 +63,15 @@ SATURATED = Theorem(
             by=Linearity(over=((j, 1, d),)),
         ),
         inequality("norm", _SMALLER, "sum"),
-        inequality("up", _UP, integers=True, note="rounding keeps the order"),
         inequality("down", _DOWN, integers=True),
-        inequality("sooner", T / _later <= T / _x),
         inequality(
             "fewer",
             _FEWER,
-            at("up", {_p: T / _later, _q: T / _x}),
             at("down", {_p: ceiling(T / _later), _q: ceiling(T / _x)}),
-            "sooner",
         ),
-        inequality("product", _PRODUCT),
         inequality(
             "falls",
             _SATURATED,
-            at("product", {_a: norm(_later), _b: norm(_x), _k: updates(_later), _n: updates(_x)}),
             "norm",
             "fewer",
         ),
@@ -112,43 +101,52 @@ SATURATED = Theorem(
 
 # --- two local minima
 
-
-def _least(delay: int) -> Any:
-    """(Phi/R)^2 for T = 1000 with T/2s, the least branch, and the same D1 at every delay."""
-    moment = Min(C**2 / eps, C / eps * (c1 + c2 * delay) * D1)
-    return D1 * (1 + chi * Rational(500, delay)) * (moment + nu2**2 * D1)
+_left, _right = Variable("y", positive=True), Variable("z", positive=True)
 
 
-_INSTANCE = Assumption(
-    "instance",
-    And(*[Eq(*each) for each in BRANCHES_INSTANCE.items()]),
-    "D1 = 0.31, nu2 = 1, C = 1, eps = 0.01, chi = 0.05, c1 = 0.3, c2 = 0.01",
-    CALLER,
-)
-_DIPS = And(
-    _least(28) < _least(1),
-    _least(28) < _least(293),
-    _least(1000) < _least(293),
+def _least(delay: Any) -> Any:
+    """(p0 + p1/s) times the gradient term, which staleness limits up to s = x only."""
+    return (p0 + p1 / delay) * Min(q0 + q1 * delay, q0 + q1 * _x)
+
+
+_PEAK = And(
+    Implies(_left < _x, Equivalent(_least(_left) < _least(_x), _left * _x > p1 * q0 / (p0 * q1))),
+    Implies(_right > _x, _least(_right) < _least(_x)),
 )
 
 BRANCHES = Theorem(
     id="dp2.S2.branches",
-    title="The least branch can have two local minima",
-    statement=_DIPS,
-    kind=Kind.STRUCTURE,
+    title="The least of the branches can have two local minima",
+    statement=_PEAK,
+    kind=Kind.TIGHT,
     source=Source(PAPER, "optimal delay", Status.DERIVED),
-    assumptions=(_INSTANCE,),
     steps=brief(
-        inequality("dips", _DIPS, "instance"),
+        inequality(
+            "peak",
+            _PEAK,
+            note="below x the difference to x is (x - y)(p0 q1 - p1 q0/(x y))",
+        ),
     ),
     explanation=(
-        "An instance, with D1 the same at all delays, in which the bound falls to a minimum near "
-        "s = 28, rises as long as staleness counts, and falls again from s = 293 to T = 1000, "
-        "where C^2/eps has taken over. So each branch is minimised on its own range, or every s is "
-        "looked at."
+        "With D1 the same at all delays the certified bound is (p0 + p1/s) times a gradient term "
+        "that rises with s until C^2/eps takes over at some s = x. All longer delays are better "
+        "than x, and so are the shorter ones down to s*^2/x, where s* = sqrt(p1 q0/(p0 q1)) is the "
+        "sweet spot of dp2.S1. If s* < x there are two local minima, s* and T, with a peak between "
+        "them: each branch is minimised on its own range, or every s is looked at."
     ),
-    models=branches_models,
-    evaluations={"bound": certified(s), "gradient_term": moment_bound(s)},
-)
+    evaluations={
+        "bound": (p0 + p1 / s) * Min(q0 + q1 * s, Gam),
+        "certified": certified(s),
+        "gradient_term": moment_bound(s),
+    },
+    curve=Curve(
+        along="delay",
+        values=tuple(range(10, 1001, 10)),
+        fixed={
+            "variation_floor": 1.0, "variation_per_update": 25.0, "moment_floor": 8.0,
+            "moment_slope": 0.04, "preconditioned_gradient_moment": 24.0,
+        },
+    ),
+)  # fmt: skip
 
 THEOREMS: tuple[Theorem, ...] = (SATURATED, BRANCHES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import And, Eq, Implies, sqrt
+from sympy import And, Eq, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.sweet_spot import updates
@@ -38,16 +38,12 @@ SAME_KNOWLEDGE = Theorem(
     ),
     steps=brief(
         inequality(
-            "moment",
-            Implies(d * eps <= D1, d * eps * Gam <= D1 * Gam),
-        ),
-        inequality(
             "noise",
             And(d * nu1 <= D1 * nu2, d**2 * nu1**2 <= D1**2 * nu2**2),
             "damped",
             "unclipped",
         ),
-        inequality("fair", _FAIR, "moment", "noise", "damped"),
+        inequality("fair", _FAIR, "noise", "damped"),
     ),
     explanation=(
         "Both bounds are R sqrt(x/T). In the certified one x is D1 (1 + chi r)(Gam + nu2^2 D1), "

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from sympy import Rational
 
-from bounds.dp2.symbols import C2, D1, C, R, c1, c2, chi, eps, nu1, nu2
+from bounds.dp2.symbols import C2, C, R, c1, c2, chi, eps, nu1, nu2
 from bounds.model import Model
 from bounds.symbols import T, d
 
@@ -24,16 +23,3 @@ def certified_models(rng: np.random.Generator) -> Iterator[Model]:
         values = dict(zip((chi, nu1, nu2, C, C2, eps, c1, c2, R), sizes, strict=True))
         values |= {T: int(rng.integers(1, 2000)), d: 2}
         yield Model(values, {"m": 10.0 ** rng.uniform(-3, 1, 2)}, seed=seed)
-
-
-BRANCHES_INSTANCE = {
-    D1: Rational(31, 100), nu2: Rational(1), C: Rational(1), eps: Rational(1, 100),
-    chi: Rational(1, 20), c1: Rational(3, 10), c2: Rational(1, 100),
-}  # fmt: skip
-
-
-def branches_models(rng: np.random.Generator) -> Iterator[Model]:
-    """The instance, and others that break what it says."""
-    yield Model({symbol: float(value) for symbol, value in BRANCHES_INSTANCE.items()})
-    for _ in range(_TRIES):
-        yield Model({symbol: 10.0 ** rng.uniform(-2, 1) for symbol in BRANCHES_INSTANCE})

@@ -193,40 +193,7 @@ CONVEX = Theorem(
             log_at("log", staleness(y), staleness(x)),
             note="the first factor, which is convex by itself",
         ),
-        inequality(
-            "right-product",
-            Implies(
-                And(x >= 1, _rx > 0, _rx <= _ry, x * _ry**2 <= y * _rx**2),
-                And(
-                    4 * (y + HALF) * _rx * (_rx + eps)
-                    >= (x + HALF) * (_rx + _ry) * (_rx + _ry + 2 * eps),
-                    Or(
-                        Eq(_rx, _ry),
-                        4 * (y + HALF) * _rx * (_rx + eps)
-                        > (x + HALF) * (_rx + _ry) * (_rx + _ry + 2 * eps),
-                    ),
-                ),
-            ),
-        ),
-        inequality(
-            "right", Implies(And(x >= 1, y >= x, _rx > 0, _TO_RIGHT), _CHORD), "right-product"
-        ),
-        inequality(
-            "left-product",
-            Implies(
-                And(y >= 1, _ry > 0, _ry <= _rx, y * _rx**2 <= x * _ry**2),
-                And(
-                    (y + HALF) * (_rx + _ry + 2 * eps) * _rx
-                    <= (x + HALF) * (_rx + _ry) * (_ry + eps),
-                    Or(
-                        Eq(_rx, _ry),
-                        (y + HALF) * (_rx + _ry + 2 * eps) * _rx
-                        < (x + HALF) * (_rx + _ry) * (_ry + eps),
-                    ),
-                ),
-            ),
-        ),
-        inequality("left", Implies(And(y >= 1, y <= x, _ry > 0, _TO_LEFT), _CHORD), "left-product"),
+        inequality("left", Implies(And(y >= 1, y <= x, _ry > 0, _TO_LEFT), _CHORD)),
         inequality(
             "roots",
             And(
@@ -238,21 +205,13 @@ CONVEX = Theorem(
         inequality(
             "power-right",
             Implies(And(x >= 1, y >= x), _here(_CHORD)),
-            at("right", _HERE),
             "roots",
             note="the second factor",
         ),
         inequality(
             "power-left", Implies(And(y >= 1, y <= x), _here(_CHORD)), at("left", _HERE), "roots"
         ),
-        inequality(
-            "line",
-            Implies(
-                And(x >= 1, y >= 1),
-                Eq(_here(_LINE), bend(x) * (y - x)),
-            ),
-        ),
-        inequality("tangent", TANGENT, "stale", "power-right", "power-left", "line", "varies"),
+        inequality("tangent", TANGENT, "stale", "power-right", "power-left", "varies"),
     ),
     explanation=(
         "Seen as a function of x = 1/u, the number of phases, ln phi lies strictly above each of "

@@ -14,9 +14,7 @@ from bounds.dp2.tradeoff import (
     TANGENT,
     VARIES,
     base,
-    bend,
     brief,
-    fall,
     log_at,
     log_phi,
     slope,
@@ -79,7 +77,7 @@ _AT_ONE = log(base(_ONE)) + 3 * c4 / (4 * sqrt(c3 + c4) * base(_ONE)) - c2 / (c1
 _INTERIOR = And(
     Implies(And(y > 1, _AT_ONE >= 0), log_phi(y) > log_phi(_ONE)),
     Implies(And(x > 1, Eq(slope(x), 0)), _AT_ONE < 0),
-    Implies(_AT_ONE < 0, log(base(_ONE)) < c2 / (c1 + c2)),
+    Implies(And(x > 1, Eq(slope(x), 0)), log(base(_ONE)) < c2 / (c1 + c2)),
 )
 
 INTERIOR = Theorem(
@@ -102,11 +100,7 @@ INTERIOR = Theorem(
             Implies(And(x > 1, Eq(slope(x), 0)), _AT_ONE < 0),
             at("order", {x: _ONE, y: x}),
         ),
-        inequality(
-            "small-base",
-            Implies(_AT_ONE < 0, log(base(_ONE)) < c2 / (c1 + c2)),
-        ),
-        inequality("all", _INTERIOR, "end", "inside", "small-base"),
+        inequality("all", _INTERIOR, "end", "inside"),
     ),
     explanation=(
         "phi has its least value at u = 1, one phase and so plain DP-SGD, as soon as its slope "
@@ -145,11 +139,7 @@ MINIMISER = Theorem(
             log_at("log", base(x), _ONE * 2),
             note="B >= sqrt(8), and ln 2 is known to many digits",
         ),
-        inequality(
-            "signs",
-            Implies(And(x >= 1, c4 * x >= 8), And(bend(x) >= 0, fall(x) <= 1)),
-        ),
-        inequality("bracket", _BRACKET, "large-base", "signs"),
+        inequality("bracket", _BRACKET, "large-base"),
         inequality("all", _MINIMISER, "unique", "order", "bracket"),
     ),
     explanation=(
