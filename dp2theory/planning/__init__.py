@@ -3,6 +3,7 @@
 * `budget`: sizes, steps and (epsilon, delta), and the exact noise multiplier they allow;
 * `blocks`: streaming block means of the released noisy gradients, and their signal-to-noise;
 * `gate`: the delay rule and the advice read off the signal-to-noise curve;
+* `certified`: what the theorems say of the delay, a priori and estimated from the pilot;
 * `pilot`: the first quarter of the run, made with DP-SGD while the blocks are watched;
 * `state`: the file that keeps a pilot so that the run can go on from it;
 * `plan`: all of it in one call;
