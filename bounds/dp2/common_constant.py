@@ -6,6 +6,7 @@ from sympy import Abs, And, Implies, Integer, Lambda, Max, Sum, ceiling, floor, 
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.common_decay import DIVIDED_STEPS
+from bounds.dp2.common_models import common_models, metric_models
 from bounds.dp2.common_setting import (
     EMA,
     GRADIENTS,
@@ -109,6 +110,7 @@ RENEWED = Theorem(
         "One update of an EMA adds at most sqrt(1 - beta) times the new average to the root of v. "
         "So chi = sqrt(1 - beta) is always right; a pilot may find a smaller one."
     ),
+    models=metric_models,
     evaluations={"bound": sqrt(1 - beta) * D1},
     curve=Curve("ema", (0.0, 0.5, 0.9, 0.99), {"preconditioner_norm": 1.0}),
 )
@@ -291,6 +293,7 @@ ANY_STEP = Theorem(
         "each of the floor(K/2) updates. Linear in the number of updates, with no exponential "
         "factor; the step counts in both modes are exact."
     ),
+    models=common_models,
     evaluations={
         "bound": _V / (2 * eta * T) + eta * _G / (2 * T),
         "variation": _V,
@@ -329,6 +332,7 @@ TUNED = Theorem(
         "cost through r, few through the staleness in Gamma: where Gamma is its staleness branch "
         "there is a best delay in between."
     ),
+    models=common_models,
     evaluations={
         "bound": sqrt(_V * _G) / T,
         "learning_rate": sqrt(_V / _G),

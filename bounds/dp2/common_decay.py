@@ -7,6 +7,7 @@ from typing import Any
 from sympy import Implies, Integer, Lambda, Or, Sum, sqrt
 
 from bounds.dp2.common_metric import SLOW
+from bounds.dp2.common_models import common_models
 from bounds.dp2.common_setting import EMA, SIDE_STEPS, SIDES, run
 from bounds.dp2.counts import PHASES, in_phase, to_adaptive, updates
 from bounds.dp2.master import CAVEATS
@@ -195,6 +196,7 @@ C = Theorem(
         "alpha to the minus number of updates, which is floor(K/2), against alpha^-(K - 1) of the "
         "paper's schedule, and alpha may be sqrt(beta), close to 1."
     ),
+    models=common_models,
     caveats=(
         *CAVEATS,
         "Gamma must hold in collection steps, too: there ||g/D|| is not clipped, so C^2/damping "
@@ -234,6 +236,7 @@ BEFORE = Theorem(
         "Theorem C with a bound D1 on E||D||_1 and one length R for all sides of the box: all of "
         "it is known before the run."
     ),
+    models=common_models,
     evaluations={
         "bound": at_root(_FIRST_BEFORE + _SECOND),
         "bound-any-decay": _phased(_FIRST_BEFORE + _SECOND),

@@ -8,6 +8,7 @@ from sympy import Implies, Integer, Lambda, Or, Sum
 
 from bounds.dp2.common_decay import at_root, decayed
 from bounds.dp2.common_metric import SLOW
+from bounds.dp2.common_models import freeze_models
 from bounds.dp2.common_setting import (
     EMA,
     FROZEN_MOMENT,
@@ -149,6 +150,7 @@ FREEZE = Theorem(
         "adaptive steps. Averaged gradient and noise of a phase are then independent. Half the "
         "steps are spent, and the rate is worse by about sqrt(2)."
     ),
+    models=freeze_models,
     evaluations={
         "bound": at_root(_FROZEN_BOUND).subs(Tm, adaptive_steps(T)),
     },

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sympy import Implies, Integer, Lambda, Max, Or, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.common_models import freeze_models
 from bounds.dp2.common_setting import (
     FROZEN_MOMENT,
     FROZEN_MOMENT_STEPS,
@@ -192,6 +193,7 @@ FREEZE = Theorem(
         "first metric is already an average, so of the r = ceil(T'/s) updates only r - 1 happen "
         "between two steps that move."
     ),
+    models=freeze_models,
     evaluations={
         "bound": _BOUND.subs(Tm, adaptive_steps(T)),
     },

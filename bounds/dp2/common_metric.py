@@ -10,6 +10,7 @@ from __future__ import annotations
 from sympy import Implies, sqrt
 
 from bounds.assumptions import CODE, Assumption
+from bounds.dp2.common_models import metric_models
 from bounds.dp2.common_setting import EMA, METRIC, RENEWALS, memory
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.symbols import D, a, alpha, beta, eta, renew, upd
@@ -72,6 +73,7 @@ SHRINK = Theorem(
         "least sqrt(beta) times what it was. This holds in every run, with any noise, and needs "
         "no cap."
     ),
+    models=metric_models,
 )
 
 _RATIO = Le(D(t, j) / a(t), D(t + 1, j) / a(t + 1))
@@ -128,5 +130,6 @@ RATIO = Theorem(
         "The step falls by alpha <= sqrt(beta) when the preconditioner is renewed, and the "
         "preconditioner never falls by more: their ratio never shrinks, in any run."
     ),
+    models=metric_models,
 )
 THEOREMS: tuple[Theorem, ...] = (SHRINK, RATIO)

@@ -10,6 +10,7 @@ from typing import Any
 from sympy import And, Implies, Max, Or, Sum, ceiling, floor
 
 from bounds.assumptions import CODE, Assumption
+from bounds.dp2.common_models import count_models
 from bounds.dp2.relations import Eq
 from bounds.dp2.symbols import mode, s
 from bounds.operators import Index, Variable
@@ -105,6 +106,7 @@ RENEWAL = Theorem(
         "The number of updates before step t is floor((k + 1)/2), where k = floor((t - 1)/s) is "
         "the phase of the step; it grows by one exactly when adaptive steps begin."
     ),
+    models=count_models,
 )
 
 _COUNT = Eq(Sum(to_adaptive(t), (t, 1, T - 1)), floor(ceiling(T / s) / 2))
@@ -145,6 +147,7 @@ COUNT = Theorem(
         "With K = ceil(T/s) phases, DP-SGD first, floor(K/2) of them are adaptive: so often the "
         "preconditioner is renewed and used. T/(2s) is neither an upper nor a lower bound of it."
     ),
+    models=count_models,
     evaluations={"bound": floor(ceiling(T / s) / 2)},
     curve=Curve("delay", (1, 2, 5, 10, 20, 50, 100), {"steps": 100}, log_x=True),
 )
@@ -205,6 +208,7 @@ STEPS = Theorem(
         "Of T steps in alternating phases of s, DP-SGD first, exactly this many are adaptive: s "
         "for each full cycle of 2 s steps, and what is left over beyond s."
     ),
+    models=count_models,
     evaluations={"bound": adaptive_steps(T)},
     curve=Curve("delay", (1, 2, 5, 10, 20, 40, 50, 60, 100), {"steps": 100}),
 )

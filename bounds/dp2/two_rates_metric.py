@@ -5,6 +5,7 @@ from __future__ import annotations
 from sympy import Abs, Implies, Integer, sqrt
 
 from bounds.assumptions import CODE, Assumption
+from bounds.dp2.common_models import size_models
 from bounds.dp2.relations import Eq, Le, Lt
 from bounds.dp2.symbols import C, D, X, beta, eps, mbar, nbar, nu1, s, v
 from bounds.operators import E, Variable
@@ -117,6 +118,7 @@ METRIC = Theorem(
         "gradient and averaged noise of a phase depend on one another does not matter: their "
         "root mean squares add."
     ),
+    models=size_models,
     evaluations={"bound": _BOUND + eps},
     curve=Curve(
         "delay",
