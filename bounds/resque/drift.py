@@ -75,7 +75,7 @@ DRIFT = Theorem(
             "difference",
             eta_step**2 * jump_mean(t) <= _GROWTH * apart(t),
             "resque.E6 with p = 2, for given past: both iterates lie in the ball",
-            CODE,
+            CALLER,
         ),
     ),
     steps=(
@@ -148,6 +148,8 @@ DRIFT = Theorem(
         names=("factor",),
     ),
     caveats=(
+        "`difference` is resque.E6 at the two iterates of a step, for given past; E6 itself is "
+        "about two fixed points, so that it is an assumption here and not a citation.",
         "Only the mean over the noise of the first-order term is >= 0: the term itself takes both "
         "signs, so that no path-by-path version holds.",
         "The noise must be shared: with independent noise the distance grows as sqrt(T).",

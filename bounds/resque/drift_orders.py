@@ -134,7 +134,7 @@ DRIFT = Theorem(
             length_mean(t) <= h_step**ORDER * size(t) ** ORDER,
             "resque.E6 for given past, with h = eta L kappa_p(r/rho)/rho: both iterates lie in "
             "the ball",
-            CODE,
+            CALLER,
         ),
     ),
     steps=(
@@ -297,6 +297,8 @@ DRIFT = Theorem(
         names=("factor", "growth"),
     ),
     caveats=(
+        "`difference` is resque.E6 at the two iterates of a step, for given past; E6 itself is "
+        "about two fixed points, so that it is an assumption here and not a citation.",
         "The evaluations are p-th roots, in terms of the order p and of h = eta L kappa_p/rho.",
         "For p above about rho/r the bound is loose, and beyond r/rho = 1/3 it is useless at high "
         "orders: runs on convex losses drift far less.",
