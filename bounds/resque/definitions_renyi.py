@@ -33,9 +33,11 @@ RENYI = Theorem(
     statement=_RENYI,
     kind=Kind.TIGHT,
     source=Source("carmon2023resque", "Rényi divergence", Status.DERIVED),
-    assumptions=(WEIGHT, ALONG),
+    assumptions=(_ABOVE_ONE, WEIGHT, ALONG),
     steps=(
-        identity("gaussians", _RENYI, cite("resque.E2", {p: order}), note="moment of the ratio"),
+        identity(
+            "gaussians", _RENYI, cite("resque.E2", {p: order}), "order", note="moment of the ratio"
+        ),
     ),
     models=definitions_models.renyi,
     explanation=(
@@ -161,7 +163,7 @@ DEFINITIONS = Theorem(
     statement=_ALL,
     kind=Kind.IDENTITY,
     source=Source("carmon2023resque", "definitions", Status.DERIVED),
-    assumptions=(*TV.assumptions, *CONDITIONING.assumptions[1:], WEIGHT, ALONG),
+    assumptions=(*TV.assumptions, *CONDITIONING.assumptions[1:], _ABOVE_ONE, WEIGHT, ALONG),
     steps=(
         inequality(
             "together",

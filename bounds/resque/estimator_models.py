@@ -16,6 +16,7 @@ from bounds.resque.symbols import (
     H_sep,
     L_lip,
     a_len,
+    a_pos,
     ab,
     b_len,
     j_ord,
@@ -78,7 +79,7 @@ def e7(rng: np.random.Generator) -> Models:
     def model(law: tuple[Array, Array], note: str, shift: float, level: float, off: float) -> Model:
         z, weights = law
         log_w = shift * z - shift**2 / 2 + off
-        return Model({a_len: shift, w_cut: level}, {"Z1": z, "log_w": log_w}, weights, note=note)
+        return Model({a_pos: shift, w_cut: level}, {"Z1": z, "log_w": log_w}, weights, note=note)
 
     fine = normal(1 / 128)
     for shift, level in ((0.5, 1.0), (1.0, 0.4), (0.8, float(rng.uniform(0.5, 2)))):

@@ -17,6 +17,7 @@ from bounds.proof.step import at, expectation, identity, inequality
 from bounds.resque import estimator_models
 from bounds.resque.symbols import (
     a_len,
+    a_pos,
     ab,
     b_len,
     j_ord,
@@ -209,8 +210,7 @@ E3 = Theorem(
     ),
 )
 
-_E7_PAST = (sympy.log(w_cut) + a_len**2 / 2) / a_len
-_SHIFTED = Assumption("shifted", a_len > 0, "x is not the centre of the ball", CODE)
+_E7_PAST = (sympy.log(w_cut) + a_pos**2 / 2) / a_pos
 _E7_STATEMENT = Eq(
     E(Piecewise((1, log_w > sympy.log(w_cut)), (0, True))),
     (1 - sympy.erf(_E7_PAST / sympy.sqrt(2))) / 2,
@@ -225,44 +225,39 @@ E7 = Theorem(
     assumptions=(
         Assumption(
             "log-weight",
-            Eq(log_w, a_len * Z1 - a_len**2 / 2),
+            Eq(log_w, a_pos * Z1 - a_pos**2 / 2),
             "the weight is computed in logs: log w = <a, z> - ||a||^2/2",
             CODE,
         ),
         ALONG,
-        _SHIFTED,
     ),
     steps=(
         inequality(
             "event",
             Eq(
                 Piecewise((1, log_w > sympy.log(w_cut)), (0, True)),
-                Piecewise((1, Z1 > _E7_PAST), (0, True)),
+                Piecewise((1, Z1 - _E7_PAST > 0), (0, True)),
             ),
             "log-weight",
-            "shifted",
             note="log w is affine in one Gaussian variable",
         ),
         expectation(
             "probability",
             Eq(
                 E(Piecewise((1, log_w > sympy.log(w_cut)), (0, True))),
-                E(Piecewise((1, Z1 > _E7_PAST), (0, True))),
+                E(Piecewise((1, Z1 - _E7_PAST > 0), (0, True))),
             ),
             "event",
             by=Linearity(over=(E,)),
         ),
         identity(
             "tail",
-            Eq(
-                E(Piecewise((1, Z1 > _E7_PAST), (0, True))),
-                (1 - sympy.erf(_E7_PAST / sympy.sqrt(2))) / 2,
-            ),
+            Eq(E(Piecewise((1, Z1 - c_ > 0), (0, True))), (1 - sympy.erf(c_ / sympy.sqrt(2))) / 2),
             "along",
             evaluate=True,
             note="the tail of a standard normal",
         ),
-        identity("law", _E7_STATEMENT, "probability", "tail"),
+        identity("law", _E7_STATEMENT, "probability", at("tail", {c_: _E7_PAST})),
     ),
     models=estimator_models.e7,
     explanation=(
@@ -274,7 +269,7 @@ E7 = Theorem(
     curve=Curve(
         along="weight_threshold",
         values=tuple(step / 4 for step in range(1, 41)),
-        fixed={"shift": 1},
+        fixed={"positive_shift": 1},
         log_y=True,
     ),
 )

@@ -116,3 +116,6 @@ q_G = parameter("q_G", r"q_{\mathrm{G}}", "exponent_gll22", ">= 0", f"{_GROWTH}:
 h_step = parameter(
     "h_step", "h", "step_growth", "> 0", "eta L kappa_p(r/rho)/rho: relative change in one step"
 )
+a_pos = parameter(
+    "a_pos", r"\|a\|", "positive_shift", "> 0", "||x - xbar||/rho, where x is not the centre"
+)

@@ -260,9 +260,9 @@ def test_law_of_the_weight() -> None:
     log_w = 0.8 * rng.normal(size=200_000) - 0.32
     for level in (0.3, 1.0, 2.5):
         share = float((log_w > math.log(level)).mean())
-        value = seven.evaluate(shift=0.8, weight_threshold=level)
+        value = seven.evaluate(positive_shift=0.8, weight_threshold=level)
         assert abs(value - share) < 4 * math.sqrt(0.25 / 200_000)
-    assert seven.evaluate(shift=0.8, weight_threshold=math.exp(-0.32)) == pytest.approx(0.5)
+    assert seven.evaluate(positive_shift=0.8, weight_threshold=math.exp(-0.32)) == pytest.approx(0.5)
 
 
 def test_estimator_is_unbiased_on_the_test_loss() -> None:
