@@ -33,7 +33,11 @@ _TOTAL = log(c1 + c2)
 _NOISY = Implies(And(x >= 1, c4 * x >= 8), log_phi(x) >= _TOTAL + (x + 1) / 2)
 _BELOW = Implies(And(x >= 1, Eq(c4, 0)), log_phi(x) >= _TOTAL - sqrt(x) + (x + HALF) * log(_FLAT))
 _ABOVE = Implies(And(x >= 1, Eq(c4, 0)), log_phi(x) <= _TOTAL + (x + HALF) * log(_FLAT))
-_LIMITS = And(_NOISY, _BELOW, _ABOVE)
+_LEVEL = Implies(
+    And(Eq(c4, 0), Eq(_FLAT, 1), c2 > 0),
+    And(Eq(log_phi(x), log(staleness(x))), log_phi(x) > log(c1)),
+)
+_LIMITS = And(_NOISY, _BELOW, _ABOVE, _LEVEL)
 _LINEAR = Implies(x >= 1, log(x) <= x / 2)
 _ROOT = Implies(x >= 1, log(x) <= sqrt(x))
 _SHARE = Implies(
@@ -68,14 +72,16 @@ LIMITS = Theorem(
         ),
         inequality("noisy", _NOISY, "share", "linear", "large-base"),
         inequality("below", _BELOW, "share", "root"),
-        inequality("all", _LIMITS, "noisy", "below"),
+        inequality("level", _LEVEL, log_at("log", staleness(x), c1)),
+        inequality("all", _LIMITS, "noisy", "below", "level"),
     ),
     explanation=(
         "With x = 1/u going to infinity. If c4 > 0, ln phi grows at least like x/2 from x = 8/c4 "
         "on, so phi goes to infinity. If c4 = 0, B does not depend on u, and ln phi is between "
         "(x + 1/2) ln B - sqrt(x) and (x + 1/2) ln B up to ln(c1 + c2): phi goes to infinity for "
         "B > 1 and to 0 for B < 1. For B = 1 it is c1 + c2 u, which comes close to c1 at u = 0 and "
-        "does not reach it when c2 > 0. At u = 1 phi is (c1 + c2)(sqrt(c3 + c4) + eps)^(3/2)."
+        "does not reach it when c2 > 0. At u = 1 phi is, by its definition, "
+        "(c1 + c2)(sqrt(c3 + c4) + eps)^(3/2)."
     ),
     evaluations=EVALUATIONS | {"at_one": (c1 + c2) * (sqrt(c3 + c4) + eps) ** Rational(3, 2)},
     curve=CURVE,

@@ -14,9 +14,12 @@ from bounds.dp2.tradeoff import (
     TANGENT,
     VARIES,
     base,
+    bend,
     brief,
+    fall,
     log_at,
     log_phi,
+    root,
     slope,
     x,
     y,
@@ -74,11 +77,16 @@ _RISING = (
 # --- the end u = 1
 
 _AT_ONE = log(base(_ONE)) + 3 * c4 / (4 * sqrt(c3 + c4) * base(_ONE)) - c2 / (c1 + c2)
-_INTERIOR = And(
-    Implies(And(y > 1, _AT_ONE >= 0), log_phi(y) > log_phi(_ONE)),
-    Implies(And(x > 1, Eq(slope(x), 0)), _AT_ONE < 0),
-    Implies(And(x > 1, Eq(slope(x), 0)), log(base(_ONE)) < c2 / (c1 + c2)),
-)
+_RATE = c4 / (2 * root(_ONE) * base(_ONE))
+#: How fast the slope can grow from u = 1 on, at most.
+_GROWTH = c4 / (root(_ONE) * base(_ONE)) + 1
+_STEEPER = Implies(x >= 1, slope(x) <= _AT_ONE + _GROWTH * (x - 1))
+_three, _k, _e = tuple(Variable(f"d_{i}") for i in (1, 2, 3)), Variable("k"), Variable("e")
+_ADDED = Implies(And(_three[0] <= _k, _three[1] <= _k, _three[2] <= _e), sum(_three) <= 2 * _k + _e)
+_END = Implies(And(y > 1, _AT_ONE >= 0), log_phi(y) > log_phi(_ONE))
+_BETTER = Implies(And(x > 1, _AT_ONE + _GROWTH * (x - 1) <= 0), log_phi(x) < log_phi(_ONE))
+_SMALL = Implies(_AT_ONE < 0, log(base(_ONE)) < c2 / (c1 + c2))
+_INTERIOR = And(_END, _BETTER, _SMALL)
 
 INTERIOR = Theorem(
     id="dp2.phi.interior",
@@ -88,26 +96,61 @@ INTERIOR = Theorem(
     source=Source(PAPER, "trade-off phi(u)", Status.DERIVED),
     assumptions=(VARIES,),
     steps=brief(
-        *_RISING,
+        inequality("tangents", TANGENT, cite("dp2.phi.convex")),
         inequality(
             "end",
-            Implies(And(y > 1, _AT_ONE >= 0), log_phi(y) > log_phi(_ONE)),
+            _END,
             at("tangents", {x: _ONE, y: y}),
             note="the tangent at u = 1 rises with 1/u",
         ),
+        inequality("log", LOG, cite("dp2.phi.logarithm")),
         inequality(
-            "inside",
-            Implies(And(x > 1, Eq(slope(x), 0)), _AT_ONE < 0),
-            at("order", {x: _ONE, y: x}),
+            "base",
+            Implies(
+                x >= 1,
+                log(base(x)) - log(base(_ONE)) <= _RATE * (x - 1),
+            ),
+            log_at("log", base(_ONE), base(x)),
         ),
-        inequality("all", _INTERIOR, "end", "inside"),
+        inequality(
+            "bend",
+            Implies(x >= 1, bend(x) - bend(_ONE) <= _RATE * (x - 1)),
+        ),
+        inequality("fall", Implies(x >= 1, fall(_ONE) - fall(x) <= x - 1)),
+        inequality("sum", _ADDED, note="three differences, each with its bound"),
+        inequality(
+            "steeper",
+            _STEEPER,
+            at(
+                "sum",
+                {
+                    _three[0]: log(base(x)) - log(base(_ONE)),
+                    _three[1]: bend(x) - bend(_ONE),
+                    _three[2]: fall(_ONE) - fall(x),
+                    _k: _RATE * (x - 1),
+                    _e: x - 1,
+                },
+            ),
+            "base",
+            "bend",
+            "fall",
+        ),
+        inequality(
+            "better",
+            _BETTER,
+            at("tangents", {x: x, y: _ONE}),
+            "steeper",
+            note="where the slope is not yet positive, phi is below its value at 1",
+        ),
+        inequality("small", _SMALL),
+        inequality("all", _INTERIOR, "end", "better", "small"),
     ),
     explanation=(
-        "phi has its least value at u = 1, one phase and so plain DP-SGD, as soon as its slope "
-        "there does not ask for more phases. A stationary point inside (0, 1) exists only if "
-        "ln B + 3 c4/(4 sqrt(M) B) < c2/(c1 + c2) at u = 1, and then B < e^(c2/(c1 + c2)) < e: "
-        "with C = 1, c3 near 1 and a damping that is not small, the best delay of the paper's "
-        "expression is usually s = T."
+        "phi has its least value at u = 1, one phase and so plain DP-SGD, exactly when its slope "
+        "there, ln B + 3 c4/(4 sqrt(M) B) - c2/(c1 + c2), is not negative. If it is negative, phi "
+        "is smaller at shorter delays, at least from u = 1 down to the point that the second part "
+        "names; then B < e^(c2/(c1 + c2)) < e at u = 1. With C = 1, c3 near 1 and a damping that "
+        "is not small, the best delay of the paper's expression is usually s = T."
     ),
     evaluations={
         "bound": EVALUATIONS["bound"],
