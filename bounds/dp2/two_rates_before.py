@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
 from sympy import Abs, Implies, Lambda, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.counts import PHASES, adaptive_steps
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Ge, Le
+from bounds.dp2.runs import Run, perturbed, signs
 from bounds.dp2.runs_convex import rate_models
 from bounds.dp2.setting import OVER_J, OVER_T
 from bounds.dp2.symbols import (
@@ -30,6 +35,7 @@ from bounds.dp2.symbols import (
 )
 from bounds.dp2.two_modes import moment_bound
 from bounds.dp2.two_rates import CITE_Q, GAP, RELATIVE_STEPS, RISES, RUN, G, V, rate, relative
+from bounds.model import Model
 from bounds.operators import E, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
@@ -152,6 +158,32 @@ BEFORE = Theorem(
 
 _BEST = Le(GAP, sqrt(V0 * G0) / T)
 
+
+def _tuned_models(rng: np.random.Generator) -> Iterator[Model]:
+    """Runs with the best step for their constants; claims that are too small or too large."""
+    for steps, delay, damping, noise in ((6, 2, 0.5, 0.2), (4, 3, 0.7, 0.2), (40, 9, 0.9, 0.0)):
+        mode = (np.arange(steps) // delay) % 2
+        draws = noise * signs(steps) if noise else np.zeros((steps, 1, 1))
+        rate = float(rng.uniform(0.5, 1.5))
+        run = Run(
+            steps,
+            delay,
+            np.ones((steps, 1)),
+            draws,
+            np.where(mode == 1, damping, 1.0)[:, None],
+            0.1 * rate**mode,
+            parameters={"rho": rate, "eps": damping, "eta": 0.1},
+        )
+        known = run.model()
+        cost, moment = (float(np.squeeze(known.value(each))) for each in (_V, _G))
+        step = float(np.sqrt(cost / moment))
+        found = {"rho": rate, "eps": damping, "eta": step, "V0": cost, "G0": moment}
+        tuned = replace(run, sizes=step * rate**mode, parameters=found)
+        yield tuned.model()
+        for other in perturbed(tuned, "V0 G0 eta C D1 Gam Dup nu Rj"):
+            yield other.model()
+
+
 TUNED = Theorem(
     id="dp2.B.tuned",
     title="Theorem B with the best step",
@@ -179,7 +211,7 @@ TUNED = Theorem(
         "With the best step the two terms of theorem B are equal, and the bound is the root of "
         "their product."
     ),
-    models=rate_models,
+    models=_tuned_models,
     evaluations={
         "bound": sqrt(_V * _G) / T,
         "learning_rate": sqrt(_V / _G),
