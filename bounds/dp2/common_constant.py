@@ -61,7 +61,7 @@ _RISE = Max(D(t + 1, j) - D(t, j), 0)
 _CHANGE = Max(D(t + 1, j) / eta - D(t, j) / eta, 0)
 _COUNT = floor(ceiling(T / s) / 2)
 
-_RENEWED = Le(Sum(E(_RISE), OVER_J), sqrt(1 - beta) * D1)
+_RENEWED = Le(Sum(E(_RISE), OVER_J), chi * D1)
 RENEWED = Theorem(
     id="dp2.CTV.chi",
     title="How much a renewal lets the preconditioner grow",
@@ -71,6 +71,7 @@ RENEWED = Theorem(
     assumptions=(
         METRIC,
         EMA,
+        Assumption("ratio", Ge(chi**2, 1 - beta), "chi is sqrt(1 - beta), or larger", CODE),
         RENEWALS,
         memory(renew(t)),
         Assumption(
@@ -84,27 +85,28 @@ RENEWED = Theorem(
         inequality(
             "root",
             Implies(
-                And(beta < 1, Ge(x, 0)),
-                Le(sqrt(beta * x + (1 - beta) * y**2) - sqrt(x), sqrt(1 - beta) * Abs(y)),
+                And(beta < 1, Ge(x, 0), Ge(chi**2, 1 - beta)),
+                Le(sqrt(beta * x + (1 - beta) * y**2), sqrt(x) + chi * Abs(y)),
             ),
         ),
         inequality(
             "path",
-            Le(_RISE, sqrt(1 - beta) * Abs(X(t, j))),
+            Le(_RISE, chi * Abs(X(t, j))),
             "metric",
             at("metric", {t: t + 1}),
             "memory",
             "ema",
+            "ratio",
             "renewals",
             at("root", {x: v(t, j), y: X(t, j)}),
         ),
         expectation(
             "mean",
-            Le(Sum(E(_RISE), OVER_J), sqrt(1 - beta) * Sum(E(Abs(X(t, j))), OVER_J)),
+            Le(Sum(E(_RISE), OVER_J), chi * Sum(E(Abs(X(t, j))), OVER_J)),
             "path",
             by=Linearity(over=(OVER_J, E)),
         ),
-        inequality("bounded", _RENEWED, "mean", "averages", "ema"),
+        inequality("bounded", _RENEWED, "mean", "averages"),
     ),
     explanation=(
         "One update of an EMA adds at most sqrt(1 - beta) times the new average to the root of v. "
