@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Implies, Max, Rational, Sum, floor, sqrt
+from sympy import Abs, And, Implies, Max, Rational, Sum, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
@@ -92,7 +92,12 @@ _STALENESS = Assumption(
     "h bounds the gradient of an adaptive step over the averaged gradient in its preconditioner",
     CALLER,
 )
-_KAPPA = Assumption("kappa", Eq(kap, KAPPA), "kappa as the recalled form has it", CODE)
+_KAPPA = Assumption(
+    "kappa",
+    And(Le(alpha**2 * C**2, kap), Le((C * h) ** 2, (kap * eps) ** 2 * (1 - beta))),
+    "kappa is at least alpha^2 C^2 and at least C h/(damping sqrt(1 - beta))",
+    CODE,
+)
 _BEST = Assumption(
     "best",
     Implies(Le(t, T), Le(best_gap, E(gap(t)))),
