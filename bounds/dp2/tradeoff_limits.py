@@ -72,8 +72,7 @@ LIMITS = Theorem(
         ),
         inequality("noisy", _NOISY, "share", "linear", "large-base"),
         inequality("below", _BELOW, "share", "root"),
-        inequality("level", _LEVEL, log_at("log", staleness(x), c1)),
-        inequality("all", _LIMITS, "noisy", "below", "level"),
+        inequality("all", _LIMITS, "noisy", "below"),
     ),
     explanation=(
         "With x = 1/u going to infinity. If c4 > 0, ln phi grows at least like x/2 from x = 8/c4 "
@@ -84,6 +83,11 @@ LIMITS = Theorem(
         "(c1 + c2)(sqrt(c3 + c4) + eps)^(3/2)."
     ),
     evaluations=EVALUATIONS | {"at_one": (c1 + c2) * (sqrt(c3 + c4) + eps) ** Rational(3, 2)},
+    slack={
+        "halved 1 in x >= 1 (3)": "x >= 1 always; the lower bound holds for smaller x too",
+        "halved 1/2 in x + 1/2 (6)": "the exponent of B = 1: any would do",
+        "halved 1/2 in x + 1/2 (7)": "the exponent of B = 1: any would do",
+    },
     curve=CURVE,
     caveats=(
         "B < 1 is excluded by the theorem that phi comes from, where 1/B is a decay alpha <= 1.",
