@@ -197,6 +197,10 @@ FREEZE = Theorem(
     evaluations={
         "bound": _BOUND.subs(Tm, adaptive_steps(T)),
     },
+    slack={
+        "phase memory": "Shifting the one phase index that is shifted makes both equal: then v is "
+        "never renewed, a special case of what is proved.",
+    },
     caveats=(
         *CAVEATS,
         "A run of T steps with delay s has exactly T' = s floor(T/2s) + max(0, T - 2s floor(T/2s) "
