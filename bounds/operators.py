@@ -14,6 +14,7 @@ from sympy.core.function import AppliedUndef, UndefinedFunction
 from sympy.logic.boolalg import BooleanFunction
 
 __all__ = [
+    "SIGNS",
     "Conditional",
     "E",
     "Independent",
@@ -29,6 +30,20 @@ __all__ = [
 
 _DETERMINISTIC: set[str] = set()
 _RANDOM: set[str] = set()
+
+
+#: What SymPy may know of a variable or a process; a replacement is checked for just these.
+SIGNS = ("positive", "nonnegative", "negative", "nonpositive", "nonzero", "integer", "real")
+
+
+def _checked(assumptions: dict[str, bool]) -> dict[str, bool]:
+    for name, value in assumptions.items():
+        if name not in SIGNS or value is not True:
+            raise ValueError(
+                f"{name} = {value} is not allowed: an assumption is one of "
+                f"{', '.join(SIGNS)}, set to True"
+            )
+    return {"real": True, **assumptions}
 
 
 class Index(sympy.Symbol):
@@ -54,7 +69,7 @@ class Variable(sympy.Symbol):
     __slots__ = ()
 
     def __new__(cls, name: str, **assumptions: bool) -> Variable:
-        made: Variable = sympy.Symbol.__new__(cls, name, **{"real": True, **assumptions})
+        made: Variable = sympy.Symbol.__new__(cls, name, **_checked(assumptions))
         return made
 
 
@@ -64,7 +79,7 @@ class RandomVariable(sympy.Symbol):
     __slots__ = ()
 
     def __new__(cls, name: str, **assumptions: bool) -> RandomVariable:
-        made: RandomVariable = sympy.Symbol.__new__(cls, name, **{"real": True, **assumptions})
+        made: RandomVariable = sympy.Symbol.__new__(cls, name, **_checked(assumptions))
         return made
 
 
@@ -79,7 +94,7 @@ def random_process(name: str, **assumptions: bool) -> UndefinedFunction:
     if name in _DETERMINISTIC:
         raise ValueError(f"name = {name!r} is a deterministic function already: take another one")
     _RANDOM.add(name)
-    return sympy.Function(name, **{"real": True, **assumptions})
+    return sympy.Function(name, **_checked(assumptions))
 
 
 def deterministic(name: str, **assumptions: bool) -> UndefinedFunction:
@@ -93,7 +108,7 @@ def deterministic(name: str, **assumptions: bool) -> UndefinedFunction:
     if name in _RANDOM:
         raise ValueError(f"name = {name!r} is a random process already: take another one")
     _DETERMINISTIC.add(name)
-    return sympy.Function(name, **{"real": True, **assumptions})
+    return sympy.Function(name, **_checked(assumptions))
 
 
 def random_atoms(expression: sympy.Basic) -> set[sympy.Basic]:

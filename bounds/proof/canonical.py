@@ -15,9 +15,10 @@ import sympy
 from sympy import Add, Integral, Mul, Pow, Sum
 from sympy.logic.boolalg import Boolean, BooleanFunction
 
-from bounds.operators import Conditional, E, Independent, Index, Variable, is_random
+from bounds.operators import SIGNS, Conditional, E, Independent, Index, Variable, is_random
 
-#: Names no glossary uses.
+#: Beginnings of the names that the normal form gives; no sentence may use them.
+RESERVED = ("bound_", "fresh_")
 _BOUND = "bound_{}"
 #: A product of more sums than this is left as it is.
 _MOST_LIMITS = 5
@@ -142,11 +143,9 @@ def _fresh_symbol(symbol: sympy.Symbol) -> sympy.Symbol:
     name = f"fresh_{next(_COUNTER)}"
     if isinstance(symbol, Index):
         return Index(name)
-    return (
-        Variable(name, **symbol.assumptions0)
-        if isinstance(symbol, Variable)
-        else (sympy.Symbol(name, **symbol.assumptions0))
-    )
+    signs = {sign: True for sign in SIGNS if getattr(symbol, f"is_{sign}")}
+    kind = Variable if isinstance(symbol, Variable) else sympy.Symbol
+    return kind(name, **signs)
 
 
 def refresh(expression: Any) -> Any:
@@ -245,9 +244,13 @@ def _standard(kind: Any, function: sympy.Basic, limits: list[tuple[Any, ...]]) -
     symbols = {limit[0] for limit in limits}
     free = not any(end.free_symbols & symbols for limit in limits for end in limit[1:])
     orders = itertools.permutations(limits) if free and len(limits) > 1 else [tuple(limits)]
+    # Sums inside that stay as they are (under a root) have names already: these come after.
+    inside = [function, *[end for limit in limits for end in limit[1:]]]
+    first = 1 + max(_depth(each) for each in inside)
     candidates = []
     for order in orders:
-        names = {limit[0]: _bound(limit[0], place) for place, limit in enumerate(order, start=1)}
+        places = enumerate(order, start=first)
+        names = {limit[0]: _bound(limit[0], place) for place, limit in places}
         made = kind(
             function.xreplace(names),
             *[(names[s], *[end.xreplace(names) for end in ends]) for s, *ends in order],
@@ -256,6 +259,19 @@ def _standard(kind: Any, function: sympy.Basic, limits: list[tuple[Any, ...]]) -
     if len(candidates) == 1:
         return candidates[0]
     return min(candidates, key=lambda each: sympy.default_sort_key(each))
+
+
+def _depth(expression: sympy.Basic) -> int:
+    """The largest number of a bound name in an expression."""
+    prefix = _BOUND.format("")
+    return max(
+        (
+            int(symbol.name[len(prefix) :])
+            for symbol in expression.atoms(sympy.Symbol)
+            if symbol.name.startswith(prefix)
+        ),
+        default=0,
+    )
 
 
 def _bound(symbol: sympy.Symbol, place: int) -> sympy.Symbol:

@@ -8,6 +8,7 @@ from typing import Any
 import sympy
 
 from bounds.proof.rational import prove
+from bounds.proof.wellformed import condition_of, not_smooth
 
 
 def curvature(expression: Any, x: sympy.Symbol, premises: Sequence[Any] = ()) -> str | None:
@@ -17,7 +18,10 @@ def curvature(expression: Any, x: sympy.Symbol, premises: Sequence[Any] = ()) ->
     ``|affine|**p`` and ``Max(convex, 0)**p`` with p >= 1 (from the premises where p is a symbol);
     otherwise the sign of the second derivative, by z3. An affine function counts as convex.
     """
-    sign = _sign(sympy.sympify(expression), x, premises)
+    # A name of its own, so that no premise on a parameter is taken for one on the variable.
+    known = {name: True for name in ("positive", "nonnegative") if getattr(x, f"is_{name}")}
+    fresh = sympy.Dummy("x", real=True, **known)
+    sign = _sign(sympy.sympify(expression).xreplace({x: fresh}), fresh, premises)
     return {1: "convex", 0: "convex", -1: "concave", None: None}[sign]
 
 
@@ -72,9 +76,9 @@ def _at_least_one(exponent: Any, premises: Sequence[Any]) -> bool:
 
 
 def _by_derivative(e: Any, x: sympy.Symbol, premises: Sequence[Any]) -> int | None:
-    if e.has(sympy.Abs, sympy.Max, sympy.Min, sympy.Piecewise, sympy.floor, sympy.ceiling):
+    if not_smooth(e, x):
         return None  # no second derivative everywhere
-    if any(not _regular(each) for each in e.atoms(sympy.Pow, sympy.log) if x in each.free_symbols):
+    if any(condition_of(each) is not None for each in e.atoms(sympy.Pow, sympy.log)):
         return None  # a pole, or values that are not real
     second = sympy.simplify(sympy.diff(e, x, 2))
     if second == 0:
@@ -84,14 +88,3 @@ def _by_derivative(e: Any, x: sympy.Symbol, premises: Sequence[Any]) -> int | No
     if second.is_nonpositive or prove(list(premises), sympy.Le(second, 0, evaluate=False)).ok:
         return -1
     return None
-
-
-def _regular(e: Any) -> bool:
-    """Whether a power or logarithm is real and smooth wherever its variable may be."""
-    if isinstance(e, sympy.log):
-        return bool(e.args[0].is_positive)
-    if e.exp.is_integer and e.exp.is_nonnegative:
-        return True
-    if e.exp.is_nonnegative:
-        return bool(e.base.is_nonnegative)
-    return bool(e.base.is_positive)

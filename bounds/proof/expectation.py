@@ -13,7 +13,7 @@ import sympy
 from sympy import Integral, Sum
 from sympy.core.relational import Relational
 
-from bounds.operators import Conditional, E, Independent, Index, Variable, random_atoms
+from bounds.operators import Conditional, E, Independent, Index, random_atoms
 from bounds.proof.canonical import canonical, refresh, same
 from bounds.proof.convexity import curvature
 from bounds.proof.identity import vanishes
@@ -28,6 +28,7 @@ from bounds.proof.methods import (
 from bounds.proof.rational import prove
 from bounds.proof.step import Step
 from bounds.proof.tools import Outcome
+from bounds.proof.wellformed import is_real, put_in, range_refused
 
 
 def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
@@ -56,7 +57,7 @@ def _linearity(step: Step, premises: Sequence[Any]) -> Outcome:
     if isinstance(goal, sympy.Eq):
         difference = goal.lhs - goal.rhs
         for each in equations:
-            difference = difference.xreplace({each.lhs: each.rhs})
+            difference = put_in(difference, each.lhs, each.rhs)
         return vanishes(difference)
     for each in premises:
         if isinstance(each, Relational) and _same_order(each, goal):
@@ -89,6 +90,9 @@ def _monotone(step: Step, premises: Sequence[Any]) -> Outcome:
     if sides is None:
         return Outcome(False, "the first premise is no inequality or equation")
     antecedent, goal = _split(step.conclusion)
+    for side in sides:
+        if not is_real(sympy.sympify(side)):
+            return Outcome(False, f"{side} is not known to be real")
     bound = {symbol for operator in step.by.over for symbol in _bound_by(operator)}
     if antecedent is not None and antecedent.free_symbols & bound:
         # It speaks of one value of an index, the sum runs over all of them.
@@ -169,12 +173,11 @@ def _operator_refused(operator: Any, given: Sequence[Any]) -> str:
         return ""
     if isinstance(operator, Integrate):
         x, low, high, weight = operator.variable, operator.low, operator.high, operator.weight
-        if not isinstance(x, Variable):
-            return f"{x} is no Variable: the premise is not general in it"
+        reason = range_refused(x, sympy.sympify(low), sympy.sympify(high))
+        if reason:
+            return reason
         if not sympy.sympify(weight).is_nonnegative:
             return f"the weight {weight} is not known to be >= 0"
-        if x.is_nonnegative and not sympy.sympify(low).is_nonnegative:
-            return f"the premise holds for {x} >= 0 only, the integral starts at {low}"
         infinite = {sympy.oo, -sympy.oo} & {low, high}
         if not infinite and not prove(given, sympy.Le(low, high, evaluate=False)).ok:
             return f"{low} <= {high} is not known"
@@ -225,7 +228,7 @@ def _after_replacement(
     difference = canonical(goal.lhs - goal.rhs)
     for each in premises:
         if isinstance(each, sympy.Eq):
-            difference = difference.xreplace({each.lhs: each.rhs})
+            difference = put_in(difference, each.lhs, each.rhs)
     for value, mean, past in replacements:
         difference = canonical(_conditioned(difference, value, mean, past))
     return vanishes(difference)
@@ -279,6 +282,10 @@ def _matches(pattern: Any, atom: Any, own: set[Any]) -> bool:
 def _jensen(step: Step, premises: Sequence[Any]) -> Outcome:
     how: Jensen = step.by
     (x,) = how.function.variables
+    if not is_real(how.argument):
+        return Outcome(False, f"{how.argument} is not known to be real")
+    if x.is_integer or x.is_nonpositive or (x.is_nonzero and not x.is_positive):
+        return Outcome(False, f"the variable {x} of the function is real, >= 0 or > 0")
     for sign in ("positive", "nonnegative"):
         if getattr(x, f"is_{sign}") and not getattr(how.argument, f"is_{sign}"):
             return Outcome(False, f"{how.argument} is not known to be {sign}, as {x} is")
@@ -364,6 +371,9 @@ def _weights_refused(over: Any, premises: Sequence[Any]) -> str:
 def _cauchy_schwarz(step: Step, premises: Sequence[Any]) -> Outcome:
     how: CauchySchwarz = step.by
     over = how.over or (E,)
+    for factor in (how.first, how.second):
+        if not is_real(factor):
+            return Outcome(False, f"{factor} is not known to be real")
     for operator in over:
         refused = _operator_refused(operator, premises)
         if refused:

@@ -13,10 +13,12 @@ from sympy.core.function import AppliedUndef
 from bounds.operators import E, StandardNormal, random_atoms
 from bounds.proof.canonical import canonical
 from bounds.proof.integrals import gaussian_mean, maybe_empty, not_regular, transformed
-from bounds.proof.peeling import induction_refused, least, peeled
+from bounds.proof.peeling import induction_refused, peeled
 from bounds.proof.quadrature import numerically_nonzero
+from bounds.proof.rational import prove
 from bounds.proof.step import Identity, Step
 from bounds.proof.tools import Outcome
+from bounds.proof.wellformed import conditions, put_in
 
 #: Rounds of putting equations in: enough for definitions that stand on definitions.
 _ROUNDS = 8
@@ -35,7 +37,7 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     refused = induction_refused(n, premises)
     if refused:
         return Outcome(False, refused)
-    base = least(n)
+    base = 1
     start = _equal(
         peeled(conclusion.subs(n, base)), [peeled(each.subs(n, base)) for each in premises], how
     )
@@ -67,11 +69,15 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
         left = transformed(left, how)
     except ValueError as error:
         return Outcome(False, str(error))
+    sides = [left, right, *[e.rhs for e in equations]]
+    undefined = _undefined(sides, premises, evaluate=how.evaluate)
+    if undefined:
+        return Outcome(False, undefined)
     difference = left - right
     for _ in range(_ROUNDS):
         before = difference
         for each in equations:
-            difference = difference.xreplace({each.lhs: each.rhs})
+            difference = put_in(difference, each.lhs, each.rhs)
         if difference == before:
             break
     if normals:
@@ -88,10 +94,24 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
         if witness:
             return Outcome(False, witness)
         difference = difference.doit()
-    return vanishes(difference)
+    return vanishes(difference, premises)
 
 
-def vanishes(difference: Any) -> Outcome:
+def _undefined(
+    expressions: Sequence[Any], premises: Sequence[Any], *, evaluate: bool = False
+) -> str:
+    """A condition that SymPy's algebra takes for granted and the premises do not give."""
+    for expression in expressions:
+        for condition in conditions(expression):
+            carried_out = evaluate and condition.has(Integral) and not not_regular(condition, ())
+            if carried_out and sympy.simplify(condition.doit()) == sympy.true:
+                continue
+            if not prove(premises, condition, budget=1_000_000).ok:
+                return f"{condition} is not known, and {expression} needs it"
+    return ""
+
+
+def vanishes(difference: Any, premises: Sequence[Any] = ()) -> Outcome:
     """Whether SymPy shows an expression to be 0; a point where it is not, if there is one."""
     normal = canonical(difference)
     if normal == 0:
@@ -101,6 +121,9 @@ def vanishes(difference: Any) -> Outcome:
     if witness:
         shown = ", ".join(f"{names.get(x, x)} = {value}" for x, value in witness.items())
         return Outcome(False, f"left - right is not 0 at {shown or 'every point'}")
+    undefined = conditions(normal) and _undefined([normal], premises)
+    if undefined:
+        return Outcome(False, undefined)
     for simplified in (
         lambda e: sympy.expand(sympy.numer(sympy.together(e))),
         lambda e: sympy.expand(sympy.powsimp(sympy.expand(e))),

@@ -7,14 +7,11 @@ from typing import Any
 
 import sympy
 from sympy import Integral, Sum
-from sympy.core.function import AppliedUndef
 
 from bounds.operators import random_atoms
 from bounds.proof.rational import prove
 from bounds.proof.step import Identity
-
-#: Functions that are smooth on the whole line: an antiderivative is made of these.
-_SMOOTH = (sympy.Add, sympy.Mul, sympy.exp, sympy.erf, sympy.sin, sympy.cos)
+from bounds.proof.wellformed import SMOOTH, not_smooth
 
 
 def gaussian_mean(argument: Any) -> Any:
@@ -71,6 +68,11 @@ def not_regular(expression: Any, premises: Sequence[Any]) -> str:
     Every base of a negative or fractional power and every argument of a logarithm in an integrand
     is shown by z3 to keep its sign between the limits.
     """
+    for derivative in expression.atoms(sympy.Derivative):
+        for x, _ in derivative.variable_count:
+            rough = not_smooth(derivative.expr, x)
+            if rough:
+                return rough
     for integral in expression.atoms(Integral):
         if len(integral.limits) != 1 or len(integral.limits[0]) != 3:
             return f"SymPy is asked for single integrals between limits, not {integral}"
@@ -83,6 +85,9 @@ def not_regular(expression: Any, premises: Sequence[Any]) -> str:
             )
         ]
         inside = ends[0] if {low, high} & {sympy.oo, -sympy.oo} else sympy.Or(*ends)
+        rough = not_smooth(integral.function, x, kinks=True)
+        if rough:
+            return rough
         for base in _singular(integral.function, x):
             goal = sympy.Gt(base, 0, evaluate=False)
             if base.is_positive or prove([*premises, inside], goal).ok:
@@ -169,12 +174,15 @@ def _fundamental(expression: Any, antiderivative: Any) -> Any:
 def _check_smooth(e: Any, s: Any) -> None:
     if s not in e.free_symbols or e == s:
         return
-    whole = e.is_Pow and e.exp.is_Integer and e.exp > 0
-    # A power or logarithm of what is positive wherever its symbols are what they are.
-    positive = (e.is_Pow and e.base.is_positive and s not in e.exp.free_symbols) or (
-        isinstance(e, sympy.log) and e.args[0].is_positive
-    )
-    if not (whole or positive or isinstance(e, _SMOOTH)) or isinstance(e, AppliedUndef):
+    # A power or logarithm is smooth where its base is positive, whatever its symbols are.
+    if e.is_Pow:
+        whole = e.exp.is_Integer and e.exp > 0
+        smooth = whole or (e.base.is_positive and s not in e.exp.free_symbols)
+    elif isinstance(e, sympy.log):
+        smooth = bool(e.args[0].is_positive)
+    else:
+        smooth = isinstance(e, SMOOTH)
+    if not smooth:
         raise ValueError(f"{e} is not known to be smooth in {s}")
     for each in e.args:
         _check_smooth(each, s)

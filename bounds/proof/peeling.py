@@ -14,15 +14,10 @@ from bounds.operators import Index
 _MOST_TERMS = 8
 
 
-def least(index: sympy.Symbol) -> int:
-    """The least value of an integer symbol with a sign: 1 or 0."""
-    return 1 if index.is_positive else 0
-
-
 def induction_refused(index: sympy.Symbol, premises: Sequence[sympy.Basic]) -> str:
     """Why induction on a symbol under premises would not be sound; empty when it is."""
-    if not (index.is_integer and index.is_nonnegative):
-        return f"induction on {index}: it is no integer >= 0"
+    if not (index.is_integer and index.is_positive):
+        return f"induction on {index}: it is no integer >= 1"
     if not isinstance(index, Index) and any(index in each.free_symbols for each in premises):
         return f"induction on {index}: a premise is about this one {index}, not about all"
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,15 +10,24 @@ import sympy
 from sympy.core.function import AppliedUndef, UndefinedFunction
 from sympy.core.relational import Relational
 
-from bounds.operators import E, Index, RandomVariable, Variable, is_random
+from bounds.operators import (
+    SIGNS,
+    Conditional,
+    E,
+    Independent,
+    Index,
+    RandomVariable,
+    StandardNormal,
+    Variable,
+    is_random,
+)
 from bounds.proof.canonical import canonical, refresh
 from bounds.proof.rational import prove
 from bounds.proof.step import At, Cited, Premise, Step
+from bounds.proof.wellformed import bound_symbols, name_refused, refused, replaced_conditions
 
 if TYPE_CHECKING:
     from bounds.theorem import Theorem
-
-_SIGNS = ("positive", "nonnegative", "negative", "nonpositive", "nonzero", "integer", "real")
 
 
 class PremiseError(ValueError):
@@ -70,8 +80,14 @@ class Resolver:
         """The sentences a step stands on, and their ids."""
         sentences: list[sympy.Basic] = []
         names: list[str] = []
+        reason = refused(step.conclusion) or name_refused(step.conclusion)
+        if reason:
+            raise PremiseError(reason)
         for premise in step.premises:
             sentence, name = self._one(premise)
+            reason = refused(sentence)
+            if reason:
+                raise PremiseError(f"premise {name}: {reason}")
             sentences.append(sentence)
             names.append(name)
         return sentences, tuple(names)
@@ -87,6 +103,9 @@ class Resolver:
             )
         self.used.add(id)
         sentence = self._facts[id]
+        reason = name_refused(sentence)
+        if reason:
+            raise PremiseError(f"premise {id}: {reason}")
         if isinstance(premise, At):
             sentence = self._instance(sentence, premise.values)
         return sentence, id
@@ -107,22 +126,41 @@ class Resolver:
                 guards.append(sympy.Ge(value, 1))
             else:
                 self._fits(symbol, value)
-        made = refresh(sentence).xreplace(dict(values))
+        open_ = refresh(sentence)
+        guards.extend(self._defined(open_, dict(values)))
+        made = open_.xreplace(dict(values))
         if not guards:
             return made
         if isinstance(made, sympy.Implies):
             return sympy.Implies(sympy.And(*guards, made.args[0]), made.args[1])
         return sympy.Implies(sympy.And(*guards), made)
 
+    def _defined(self, sentence: Any, values: Mapping[Any, Any]) -> list[Any]:
+        """Conditions without which the instance could be made of terms that are not defined."""
+        guards: list[Any] = []
+        bound = bound_symbols(sentence)
+        for term, condition in replaced_conditions(sentence, lambda e: e.xreplace(values)):
+            if self._holds(condition):
+                continue
+            averaged = any(term in each.atoms(term.func) for each in sentence.atoms(E))
+            if condition.free_symbols & bound or (averaged and is_random(condition)):
+                raise PremiseError(f"{condition} is not known, and the instance needs it")
+            guards.append(condition)
+        return guards
+
+    def _holds(self, condition: Any) -> bool:
+        return bool(prove(list(self._facts.values()), condition, budget=1_000_000).ok)
+
     def _may_be_random(self, sentence: Any, symbol: Any, value: Any) -> None:
         """A lemma on numbers holds for random ones, run by run: but not inside an expectation."""
-        inside = any(symbol in each.free_symbols for each in sentence.atoms(E))
+        averages = sentence.atoms(E, Independent, Conditional, StandardNormal)
+        inside = any(symbol in each.free_symbols for each in averages)
         if isinstance(symbol, Index) or inside:
             raise PremiseError(f"{symbol} stands for fixed numbers here, and {value} is random")
 
     def _fits(self, symbol: Any, value: Any) -> None:
         """A replacement must have the SymPy assumptions of what it replaces."""
-        for sign in _SIGNS:
+        for sign in SIGNS:
             if getattr(symbol, f"is_{sign}") and not getattr(value, f"is_{sign}"):
                 goal = {
                     "positive": sympy.Gt(value, 0, evaluate=False),
@@ -142,15 +180,44 @@ class Resolver:
             self.cited.append(premise.theorem)
         for key, value in premise.values.items():
             self._allowed(key, value)
+        self._not_captured(theorem, premise.values)
+        sentences = (theorem.statement, *[each.formula for each in theorem.assumptions])
+        items = tuple(premise.values.items())
+        for sentence in sentences:
+            for term, condition in _replaced_conditions(sentence, items):
+                if not self._holds(condition):
+                    raise PremiseError(f"{condition} is not known, and {term} needs it")
         for assumption in theorem.assumptions:
-            wanted = canonical(_replaced(assumption.formula, premise.values))
+            wanted = canonical(_replaced(assumption.formula, items))
             if wanted in (True, sympy.true):
                 continue
             if not self._known(wanted):
                 raise PremiseError(
                     f"{premise.theorem} assumes {assumption.id}, which is not known here: {wanted}"
                 )
-        return _replaced(theorem.statement, premise.values)
+        return _replaced(theorem.statement, items)
+
+    def _not_captured(self, theorem: Theorem, values: Mapping[Any, Any]) -> None:
+        """A value may not speak of an index in which an assumption on it is general already.
+
+        ``a(t) <= eta`` for all t is not what ``a(t) <= b(t)`` says, which b(t) for eta would make
+        of it. In the statement, which is general too, one index for two is a special case.
+        """
+        for assumption in theorem.assumptions:
+            formula = assumption.formula
+            general = {
+                symbol
+                for symbol in formula.free_symbols
+                if isinstance(symbol, Index | Variable) and symbol not in values
+            }
+            names = formula.free_symbols | {each.func for each in formula.atoms(AppliedUndef)}
+            for key, value in values.items():
+                taken = sympy.sympify(value).free_symbols & general
+                if taken and key in names:
+                    raise PremiseError(
+                        f"{value} in place of {key} speaks of {min(taken, key=str)}, in which "
+                        f"{theorem.id} assumes {assumption.id} for all: use another index"
+                    )
 
     def _known(self, wanted: Any) -> bool:
         for id, fact in self._facts.items():
@@ -175,10 +242,21 @@ class Resolver:
         self._fits(key, value)
 
 
-def _replaced(sentence: Any, values: Mapping[Any, Any]) -> Any:
-    sentence = refresh(sentence)
-    functions = {key: value for key, value in values.items() if isinstance(key, UndefinedFunction)}
-    symbols = {key: sympy.sympify(v) for key, v in values.items() if key not in functions}
+Items = tuple[tuple[Any, Any], ...]
+
+
+@functools.lru_cache(maxsize=5_000)
+def _replaced(sentence: Any, items: Items) -> Any:
+    return _replacer(items)(refresh(sentence))
+
+
+def _replaced_conditions(sentence: Any, items: Items) -> list[tuple[Any, Any]]:
+    return replaced_conditions(refresh(sentence), _replacer(items))
+
+
+def _replacer(items: Items) -> Callable[[Any], Any]:
+    functions = {key: value for key, value in items if isinstance(key, UndefinedFunction)}
+    symbols = {key: sympy.sympify(value) for key, value in items if key not in functions}
 
     def visit(e: Any) -> Any:
         if e in symbols:
@@ -190,4 +268,4 @@ def _replaced(sentence: Any, values: Mapping[Any, Any]) -> Any:
             return refresh(functions[e.func])(*arguments)
         return e.func(*arguments)
 
-    return visit(sentence)
+    return visit

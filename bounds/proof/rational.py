@@ -9,7 +9,7 @@ import sympy
 
 from bounds.proof.canonical import canonical
 from bounds.proof.congruence import axioms
-from bounds.proof.peeling import induction_refused, least, peeled
+from bounds.proof.peeling import induction_refused, peeled
 from bounds.proof.step import Arithmetic, Step
 from bounds.proof.tools import Outcome, load
 from bounds.proof.z3_terms import Translator
@@ -24,7 +24,7 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     refused = induction_refused(n, premises)
     if refused:
         return Outcome(False, refused)
-    base = least(n)
+    base = 1
     start = prove(
         [peeled(each.subs(n, base)) for each in premises],
         peeled(step.conclusion.subs(n, base)),
@@ -86,6 +86,14 @@ def prove(
     if answer == z3.sat:
         return Outcome(False, "counter-model: " + _model_text(solver.model(), translator))
     return Outcome(False, f"undecided within the budget ({solver.reason_unknown()}): no proof")
+
+
+def contradictory(sentences: Sequence[sympy.Basic]) -> bool:
+    """Whether linear arithmetic alone sees that sentences cannot all be true."""
+    z3 = load("z3")
+    quick = Translator(z3, linear=True)
+    formulas = [quick.sentence(canonical(each)) for each in sentences]
+    return bool(_solve(z3, [*quick.facts, *formulas], budget=500_000)[0] == z3.unsat)
 
 
 def _solve(z3: Any, formulas: Sequence[Any], *, budget: int) -> tuple[Any, Any]:

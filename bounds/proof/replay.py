@@ -218,6 +218,8 @@ class _Replay:
     def run(self) -> Report:
         theorem, resolver = self.theorem, self.resolver
         problems = [*resolver.problems(), *resolver.careless()]
+        if rational.contradictory([each.formula for each in theorem.assumptions]):
+            problems.append("the assumptions contradict one another: everything would follow")
         results = [self._step(step) for step in theorem.steps]
         if not theorem.steps:
             problems.append("there is no proof")

@@ -82,7 +82,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Induction:
-    """Prove for the least value (1 or 0), then for index + 1 from index.
+    """Prove for 1, then for index + 1 from index.
 
     The last term of sums is split off. Premises may mention the index only when it is an `Index`:
     they are general in it then, where a parameter is one fixed number.

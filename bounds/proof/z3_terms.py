@@ -15,6 +15,7 @@ from sympy.core.function import AppliedUndef
 from sympy.core.relational import Relational
 
 from bounds.operators import E
+from bounds.proof.wellformed import is_real
 
 _SIGNS: tuple[tuple[str, Callable[[Any], Any]], ...] = (
     ("is_positive", lambda x: x > 0),
@@ -202,6 +203,8 @@ class Translator:
 
     def _unknown(self, e: Any) -> Any:
         if e not in self.names:
+            if not is_real(e, total=True):
+                raise ValueError(f"{e} is not known to be real")
             whole = self.integers and isinstance(e, sympy.Symbol) and e.is_integer
             if whole:
                 value = self.z3.ToReal(self.z3.Int(f"{e}_{len(self.names)}"))
