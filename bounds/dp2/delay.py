@@ -57,7 +57,11 @@ _MAXIMUM = Assumption(
 )
 ATTAINED = Assumption(
     "attained",
-    Eq(h, numerator(k0, i0) / denominator(k0)),
+    And(
+        Eq(h, numerator(k0, i0) / denominator(k0)),
+        Le(i0, s),
+        Le(adaptive(k0, i0), T),
+    ),
     "h is the ratio of one of them, step i0 of the phase after update k0",
     CODE,
 )
@@ -65,6 +69,8 @@ ATTAINED = Assumption(
 _DEFINITION = And(
     Implies(_GUARD, Le(numerator(k, i), h * denominator(k))),
     Implies(Le(numerator(k0, i0), _y * denominator(k0)), Le(h, _y)),
+    Le(i0, s),
+    Le(adaptive(k0, i0), T),
 )
 
 

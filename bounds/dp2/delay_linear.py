@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from sympy import And, Expr, Le, Max, sqrt
 
-from bounds.assumptions import CODE, Assumption
 from bounds.dp2.delay import ATTAINED
 from bounds.dp2.delay_drift import DRIFT, ONE_STEP
 from bounds.dp2.delay_ratio import ABOVE, BELOW
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
 
     from bounds.model import Model
 
-_POSITION = Assumption("position", Le(i0, s), "a phase has s steps", CODE)
 
 _EXCESS = tau_g * sqrt(d) / sqrt(b) + (3 * s - 1) * D1 / 2 + (s - 1) * D2
 _INTERCEPT = 1 + tau_g / (eps * sqrt(d * b))
@@ -61,7 +59,7 @@ LINEAR = Theorem(
         Status.STATED,
         note="the paper states the form; constants and proof are ours",
     ),
-    assumptions=(*ASSUMPTIONS, ATTAINED, _POSITION),
+    assumptions=(*ASSUMPTIONS, ATTAINED),
     steps=(
         *ONE_STEP,
         *DRIFT,
@@ -71,7 +69,6 @@ LINEAR = Theorem(
             "ratio",
             Le(h, _SHARP),
             "attained",
-            "position",
             at("numerator", {k: k0, i: i0}),
             at("denominator", {k: k0}),
         ),

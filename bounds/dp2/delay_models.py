@@ -10,7 +10,7 @@ import numpy as np
 from bounds.dp2.noise_models import Array, outcomes
 from bounds.dp2.symbols import C2, C, L, a1, a2, eps, h, i0, k0, nu1, nu2, s, tau_g
 from bounds.model import Model
-from bounds.symbols import b, d
+from bounds.symbols import T, b, d
 
 Gradient = Callable[[Array], Array]
 _RATES, _DAMPING = (0.3, 0.1), 0.2
@@ -65,6 +65,7 @@ def two_phases(
         nu2: _STDS[1],
         C: float(sizes[:delay].max()),
         C2: float(sizes[delay:].max()),
+        T: 2 * delay,
         k0: 1,
         i0: 1 + int(top.argmax()),
         h: float(top.max() / below),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sympy import Eq, Expr, Le, Min, Sum, log, sqrt
+from sympy import Eq, Expr, Gt, Le, Lt, Min, Sum, log, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.nonconvex import ASSUMPTIONS, AVERAGE
@@ -47,6 +47,7 @@ _PRIVACY = Assumption(
     "the noise multiplier is what the privacy budget asks for, up to the constant c_s",
     CODE,
 )
+_BUDGET = Assumption("budget", Lt(delta, 1), "delta is below 1", CODE)
 _LONG = Assumption(
     "steps", Eq(T, c_T * n * eps_dp / _LOG), "T is c_T n eps_dp/log(1/delta) steps", CODE
 )
@@ -83,8 +84,17 @@ def _proof(rate: Expr, optimise: Expr, perturb: Expr) -> tuple[Step, ...]:
             "count",
             "alike",
         ),
-        identity("optimise", Eq(2 * gap1 / (eta * T), optimise), "rate", "steps"),
-        identity("perturb", Eq(L * eta * d * nu1**2, perturb), "rate", "noise", "privacy", "steps"),
+        inequality("budget_log", Gt(_LOG, 0), "budget"),
+        identity("optimise", Eq(2 * gap1 / (eta * T), optimise), "rate", "steps", "budget_log"),
+        identity(
+            "perturb",
+            Eq(L * eta * d * nu1**2, perturb),
+            "rate",
+            "noise",
+            "privacy",
+            "steps",
+            "budget_log",
+        ),
         identity(
             "sampling_error", Eq(L * eta * tau_g**2 / (Min(1, eps) ** 2 * b), _SAMPLING), "rate"
         ),
@@ -146,7 +156,7 @@ RATE = Theorem(
         Status.STATED,
         note="the paper states the order in d, n and the budget; constants and proof are ours",
     ),
-    assumptions=(*ASSUMPTIONS, _RATE, _NOISE, _ALIKE, _PRIVACY, _LONG),
+    assumptions=(*ASSUMPTIONS, _RATE, _NOISE, _ALIKE, _PRIVACY, _BUDGET, _LONG),
     steps=_proof(
         LONG_RATE,
         sqrt(d) / (n * eps_dp) * _OPTIMISE * _LOG,
@@ -170,7 +180,7 @@ SHORT = Theorem(
     statement=Le(AVERAGE, SHORT_RATE),
     kind=Kind.RATE,
     source=Source("li2023dp2", "nonconvex rate", Status.DERIVED),
-    assumptions=(*ASSUMPTIONS, _RATE, _NOISE, _ALIKE, _PRIVACY, _SHORT),
+    assumptions=(*ASSUMPTIONS, _RATE, _NOISE, _ALIKE, _PRIVACY, _BUDGET, _SHORT),
     steps=_proof(
         SHORT_RATE,
         sqrt(d * _LOG) / (n * eps_dp) * _OPTIMISE,
