@@ -180,7 +180,7 @@ def test_a_step_that_decays_faster_is_refused():
 
 @pytest.mark.parametrize(
     ("theorem", "id"),
-    [(C, "memory"), (C, "phases"), (C, "slow"), (SHRINK, "ema"), (RENEWED, "averages")],
+    [(RATIO, "memory"), (RATIO, "counted"), (SHRINK, "ema"), (RENEWED, "averages"), (C, "phases")],
 )
 def test_assumptions_are_needed(theorem, id):
     assert not replayed(theorem.without_assumption(id)).ok
