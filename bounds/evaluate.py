@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from mpmath.ctx_mp import MPContext
 
 from bounds.assumptions import Assumption
 from bounds.evaluate_domain import arguments_of, matched
@@ -26,6 +27,7 @@ from bounds.proof.tools import load
 __all__ = ["BACKENDS", "arguments_of", "compile", "evaluate", "exact_fraction"]
 
 BACKENDS = ("numpy", "mpmath", "ball")
+_SMALL = 1e-290  # below it a double has lost digits on the way
 _NO_NUMBERS = (E, Independent, Conditional, StandardNormal)
 
 
@@ -62,8 +64,8 @@ def evaluate(
     ------
     ValueError
         An unknown backend or parameter, a missing one, a value outside its domain, an assumption
-        that does not hold, an expression that is not defined at these values; python-flint is
-        not installed and balls are asked for.
+        that does not hold, an expression that is not defined or out of range at these values;
+        python-flint is not installed and balls are asked for.
     """
     if backend not in BACKENDS:
         raise ValueError(f"backend = {backend!r} is not allowed: {', '.join(BACKENDS)}")
@@ -72,7 +74,10 @@ def evaluate(
     for assumption in assuming:
         _check_assumption(assumption, values)
     if backend == "numpy":
-        return _numpy(expression, values, log)
+        try:
+            return _numpy(expression, values, log)
+        except OverflowError:
+            raise ValueError(f"{_where(expression)}: a number here is no double") from None
     return _scalar(expression, values, backend, log)
 
 
@@ -97,23 +102,32 @@ def compile(expression: Any, backend: str = "numpy", *, log: bool = False) -> Ca
 
 def _numpy(expression: Any, values: dict[Any, Any], log: bool) -> Any:
     arrays = _arrays(values)
+    shape = (*_shape(values), 1)
     if log:
         sign, size = sign_log(expression, arrays)
         if np.any(sign < 0) or np.isnan(sign).any() or np.isnan(size).any():
             raise ValueError(f"log = True is not allowed here: {_where(expression)} is not >= 0")
+        if np.isposinf(size).any():
+            raise ValueError(f"{_where(expression)} is too large here, even its logarithm")
         return _shaped(np.where(sign == 0, -np.inf, size), values)
-    made = np.array(np.broadcast_to(arrays.value(expression), (*_shape(values), 1)))
-    bad = ~np.isfinite(made)
-    if bad.any():
-        # Overflow on the way (inf, inf/inf, 0 inf), or not defined: the logs know.
+    made = np.array(np.broadcast_to(arrays.value(expression), shape))
+    doubtful = ~np.isfinite(made) | (np.abs(made) < _SMALL)
+    if arrays.slips or doubtful.any():
+        # Something left the range of a double on the way: the logs know what it is.
         with np.errstate(all="ignore"):
             sign, size = sign_log(expression, arrays)
-            repaired = np.broadcast_to(sign * np.exp(size), made.shape)
-            undefined = np.isnan(repaired) | np.broadcast_to(np.isposinf(size), made.shape)
-        made[bad] = repaired[bad]
-        if (undefined & bad).any():
-            raise ValueError(f"{_where(expression)} is not defined at these values")
+            right = np.broadcast_to(np.where(sign == 0, 0.0, sign * np.exp(size)), shape)
+            undefined = np.isnan(right) | np.broadcast_to(np.isposinf(size), shape)
+            wrong = doubtful | (np.abs(made - right) > 1e-9 * np.abs(right))
+        if (undefined & doubtful).any():
+            raise _undefined(expression)
+        wrong &= ~undefined
+        made[wrong] = right[wrong]
     return _shaped(made, values)
+
+
+def _undefined(expression: Any) -> ValueError:
+    return ValueError(f"{_where(expression)} is not defined or out of range at these values")
 
 
 def _where(expression: Any) -> str:
@@ -165,8 +179,8 @@ def _scalar(expression: Any, values: dict[Any, Any], backend: str, log: bool) ->
             if made < 0:
                 raise ValueError(f"log = True is not allowed here: {_where(expression)} < 0")
             made = arithmetic.mp.log(made) if made > 0 else arithmetic.mp.ninf
-    except (ZeroDivisionError, OverflowError):
-        raise ValueError(f"{_where(expression)} is not defined at these values") from None
+    except (ZeroDivisionError, OverflowError, MPContext.NoConvergence):
+        raise _undefined(expression) from None
     rounding = Mp(DIGITS)
     return +rounding.mp.mpf(made)
 
@@ -176,8 +190,8 @@ def _ball(expression: Any, values: dict[Any, Any], read: dict[Any, Any], log: bo
     from bounds.proof.balls import evaluated
 
     made = evaluated(expression, values, read, log=log)
-    if not made.is_finite():
-        raise ValueError(f"{_where(expression)} is not defined at these values")
+    if not made.is_finite() and not (log and made < 0 and made.is_exact()):  # -inf: the log of 0
+        raise _undefined(expression)
     return made
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import sympy
+from mpmath.ctx_mp import MPContext
 from numpy.typing import NDArray
 
 from bounds.evaluate_mpmath import Mp
@@ -69,12 +70,21 @@ def _binomial(top: float, under: float) -> float:
         return math.nan if math.isnan(top + under) else math.inf
 
 
+def _kummer_mp(first: float, second: float, argument: float) -> Any:
+    if not all(map(math.isfinite, (first, second, argument))):
+        return math.nan
+    try:
+        return MP.kummer(first, second, argument)
+    except MPContext.NoConvergence:
+        return math.nan
+
+
 def _kummer(first: float, second: float, argument: float) -> float:
-    return float(MP.mp.hyp1f1(first, second, argument))
+    return float(_kummer_mp(first, second, argument))
 
 
 def _log_kummer(first: float, second: float, argument: float) -> float:
-    return float(MP.mp.log(abs(MP.mp.hyp1f1(first, second, argument))))
+    return float(MP.mp.log(abs(_kummer_mp(first, second, argument))))
 
 
 BINOMIAL = np.frompyfunc(_binomial, 2, 1)

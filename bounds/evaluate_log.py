@@ -164,6 +164,8 @@ def _along(signs: Values, sizes: Values) -> SignLog:
 def _log_erfc(x: float) -> float:
     if x < 20:
         return math.log(math.erfc(x))
+    if x > 1e6:  # two terms of the asymptotic series are exact to the last bit
+        return -x * x - math.log(x) - 0.5 * math.log(math.pi)
     return float(_MP.mp.log(_MP.mp.erfc(x)))
 
 

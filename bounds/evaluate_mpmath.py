@@ -7,8 +7,13 @@ from typing import Any
 
 from mpmath.ctx_mp import MPContext
 
+from bounds.evaluate_exact import to_fraction
+from bounds.proof.tools import load
+
 __all__ = ["DIGITS", "GUARD", "Mp"]
 
+_LARGE = 500
+_FAR = 10**30
 DIGITS = 50
 GUARD = 30
 
@@ -60,6 +65,10 @@ class Mp:
         """A function by name; undefined values raise ValueError."""
         if name == "abs":
             return abs(argument)
+        if (name == "exp" and argument < -_FAR) or (name == "erfc" and argument > _FAR):
+            return self.mp.mpf(0)  # exp(-1e30): no exponent is that large
+        if name == "erf" and abs(argument) > _FAR:
+            return self.mp.sign(argument)
         if name == "log" and argument <= 0:
             raise ValueError(f"the log of {self.mp.nstr(argument, 8)}")
         if name == "erfinv" and not -1 < argument < 1:
@@ -70,8 +79,14 @@ class Mp:
         return made
 
     def kummer(self, first: Any, second: Any, argument: Any) -> Any:
-        """The confluent hypergeometric function 1F1."""
-        return self.mp.hyp1f1(first, second, argument)
+        """The confluent hypergeometric function 1F1; large ones need python-flint."""
+        if max(abs(first), abs(argument)) < _LARGE:
+            return self.mp.hyp1f1(first, second, argument)
+        load("flint")
+        from bounds.proof.balls import kummer_digits
+
+        a, b, x = (to_fraction(self.mp.mpf(each)) for each in (first, second, argument))
+        return self.mp.mpf(kummer_digits(a, b, x, self.mp.dps))
 
     def extreme(self, largest: bool, left: Any, right: Any) -> Any:
         """The larger or smaller one."""

@@ -64,6 +64,7 @@ class Arrays:
         self.index: Any = None
         self.active: Values | bool = True
         self.known: dict[Any, Values] = {}
+        self.slips: list[str] = []  # overflows and underflows on the way
 
     def value(self, here: Any) -> Values:
         """The values of an expression as floats; NaN where it is not defined."""
@@ -71,10 +72,14 @@ class Arrays:
             return self.outer.value(here)
         found: Values | None = self.known.get(here)
         if found is None:
-            with np.errstate(all="ignore"):
+            quiet = np.errstate(all="ignore", over="call", under="call", call=self._slip)
+            with quiet:
                 found = self._value(here)
             self.known[here] = found
         return found
+
+    def _slip(self, kind: str, flag: int) -> None:
+        self.slips.append(kind)
 
     def _value(self, here: Any) -> Values:
         if here.is_Symbol:
@@ -208,7 +213,7 @@ class Arrays:
                 self.weights,
                 self.read,
             )
-            inner.outer, inner.index = self, index
+            inner.outer, inner.index, inner.slips = self, index, self.slips
             inner.active = active & self.active
             yield inner, active
 

@@ -91,7 +91,13 @@ class Balls:
 
     def kummer(self, first: arb, second: arb, argument: arb) -> arb:
         """The confluent hypergeometric function 1F1."""
-        return argument.hypgeom_1f1(first, second)
+        bits = ctx.prec
+        for factor in (1, 4, 16, 64):  # large terms that cancel need more
+            with ctx.workprec(bits * factor):
+                made = argument.hypgeom_1f1(first, second)
+            if made.is_finite() and made.rel_accuracy_bits() > 0:
+                return +made
+        return made
 
     def extreme(self, largest: bool, left: arb, right: arb) -> arb:
         """The larger or smaller one."""
@@ -166,7 +172,17 @@ def evaluated(expression: Any, values: Any, read: Any, *, log: bool) -> arb:
     """`bounds.evaluate.evaluate` for backend ``"ball"``; `read` is what floors see."""
     with ctx.workprec(BITS):
         made: arb = Walk(Balls(), values, read).number(expression)
+        if log and made.is_zero():
+            return arb.neg_inf()
         return made.log() if log else made
+
+
+def kummer_digits(first: Fraction, second: Fraction, argument: Fraction, digits: int) -> str:
+    """1F1 in decimals; python-flint is quick where mpmath does not converge."""
+    with ctx.workprec(int(3.4 * digits) + 64):
+        balls = Balls()
+        made = balls.kummer(*map(balls.number, (first, second, argument)))
+        return str(made.mid().str(digits, radius=False))
 
 
 def ball_function(expression: Any, symbols: Sequence[Any], *, bits: int = 96) -> Callable[..., arb]:

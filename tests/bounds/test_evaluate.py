@@ -244,6 +244,39 @@ def test_undefined_values_are_refused(backend: str) -> None:
             evaluate(expression, backend=backend, staleness_ratio=0)
 
 
+def test_what_overflows_on_the_way_is_right_or_refused() -> None:
+    # In a denominator, where the result is finite and wrong by itself.
+    ratio = rho / sympy.sqrt(h**2 + eps**2)
+    point = {"rate_ratio": 1e200, "staleness_ratio": 1e200, "damping": 1e200}
+    for expression, right in ((ratio, 0.5**0.5), (2 + ratio, 2 + 0.5**0.5)):
+        for backend in BACKENDS:
+            got = evaluate(expression, backend=backend, **point)
+            assert float(got) == pytest.approx(right, rel=1e-14)
+    tiny = evaluate(h * rho * eps, staleness_ratio=1e-200, rate_ratio=1e-200, damping=1e300)
+    assert tiny == pytest.approx(1e-100, rel=1e-12)
+    with pytest.raises(ValueError, match="too large"):
+        evaluate(sympy.exp(h**2), log=True, staleness_ratio=1e200)
+    with pytest.raises(ValueError, match="no double"):
+        evaluate(T / s, steps=10**400, delay=1)
+    assert evaluate(T / s, backend="mpmath", steps=10**400, delay=1) > 1
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_the_log_of_zero_is_minus_infinity(backend: str) -> None:
+    assert float(evaluate(h * eps, backend=backend, log=True, staleness_ratio=0, damping=1)) == (
+        -math.inf
+    )
+    far = sympy.erfc(h) + eps
+    assert float(evaluate(far, backend=backend, staleness_ratio=1e300, damping=2)) == 2.0
+
+
+def test_the_hypergeometric_function_of_large_numbers() -> None:
+    expression = sympy.hyper((-rho / 2,), (sympy.Rational(1, 2),), -(h**2) / 2)
+    point = {"rate_ratio": 1e6, "staleness_ratio": 10.0}
+    logs = [float(evaluate(expression, backend=each, log=True, **point)) for each in BACKENDS]
+    assert logs == pytest.approx([logs[2]] * 3, rel=1e-13)
+
+
 def test_assumptions_on_the_parameters_are_checked() -> None:
     x = Variable("x")
     cap = Assumption("cap", alpha <= sympy.Min(eps, 1), "alpha is at most the damping", CODE)
