@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint bench slow theorems integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint bench slow theorems mutants integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
+	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
 	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
 	@echo "make peers   the laws against accountants of other packages; page in docs/peers"
 	@echo "make format  rewrite the sources in the project's layout"
@@ -81,6 +82,9 @@ slow: $(READY)
 # Exits with 2 when a proof fails; the pages are written all the same and say so.
 theorems: $(READY)
 	$(BIN)/python -m tests.bounds.theorem_pages
+
+mutants: $(READY)
+	$(BIN)/python -m tests.bounds.mutants_page
 
 integrations:
 	$(MAKE) VENV=$(INTEGRATIONS) EXTRAS=dev,integrations FIRST="$(TORCH)" run-integrations

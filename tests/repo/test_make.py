@@ -126,6 +126,7 @@ def test_the_environment_has_the_tools_of_proof(workshop):
     (pip,) = (line for line in asked if "-m pip" in line)
     assert pip.endswith("--editable .[dev,data,certify,prove]")
     assert asked[-1] == "-m tests.bounds.theorem_pages"
+    assert workshop.make("mutants") == (0, ["-m tests.bounds.mutants_page"])
     code, asked = workshop.make("theorems", fail="theorem_pages")
     assert (code, asked) == (2, ["-m tests.bounds.theorem_pages"])
 
