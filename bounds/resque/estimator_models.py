@@ -27,7 +27,7 @@ from bounds.resque.symbols import (
     w_cut,
 )
 
-__all__ = ["e2", "e3", "e4", "e5", "e6", "e7", "kernel", "normal"]
+__all__ = ["e2", "e3", "e4", "e5", "e6", "e7", "kernel", "normal", "ratio"]
 
 Array = Any
 Models = Iterator[Model]
@@ -254,3 +254,14 @@ def e6(rng: np.random.Generator) -> Models:
     yield model("x' outside the ball", par=0.4, gap=1.1)
     yield model("moment larger than its mean says", g=9.0)
     yield model("subgradients too long", g=9.0, given=9.0)
+
+
+def ratio(rng: np.random.Generator) -> Models:
+    """A geometric sequence, and what is none."""
+    for note, factor, sequence in (
+        ("holds", 2.0, 2.0 ** np.arange(1, 6)),
+        ("holds", -0.5, (-0.5) ** np.arange(1, 6)),
+        ("another start", 2.0, 2.0 ** np.arange(6, 11)),
+        ("another growth", 2.0, np.array([2.0, 4.0, 8.0, 17.0, 34.0])),
+    ):
+        yield Model({"ratio": factor}, {"ratio_sequence": sequence}, note=note)

@@ -68,8 +68,7 @@ DIFFERENCE = Theorem(
     ),
     evaluations={"bound": _closed(2), "fourth": _closed(4)},
     caveats=(
-        "Proved at orders 2 and 4. The binomial theorem and resque.E3 give every even order in "
-        "the same way: `difference_moment` computes it.",
+        "Every order is in resque.E3.orders; `difference_moment` computes it.",
         "At high orders and for weights close to each other the sum cancels: in double precision "
         "it has no correct digit from order 8 on. "
         "`bounds.resque.estimator_moments.difference_moment` adds digits as needed.",
