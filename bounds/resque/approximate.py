@@ -6,10 +6,10 @@ Laws have finitely many outcomes here; P and Q are the output laws on neighbouri
 from __future__ import annotations
 
 import sympy
-from sympy import And, Eq, Implies, Max, Sum, exp, log
+from sympy import And, Eq, Implies, Sum, exp, log
 
 from bounds.assumptions import CODE, Assumption
-from bounds.operators import Index, Variable, deterministic
+from bounds.operators import Index, Max, Variable, deterministic
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, expectation, inequality
 from bounds.resque import definitions_models
@@ -246,7 +246,7 @@ COMPOSITION = Theorem(
         "cut off is 1 - (1 - zeta)(1 - zeta_2). After K mechanisms it is 1 - (1 - zeta)^K, at most "
         "K zeta."
     ),
-    evaluations={"bound": 1 - (1 - zeta) * (1 - zeta_2)},
+    evaluations={"bound": zeta + zeta_2 * (1 - zeta)},
 )
 
 untouched = deterministic("untouched", nonnegative=True)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Abs, And, Eq, Implies, Lambda, Max, Min, Or, Sum
+from sympy import Abs, And, Eq, Implies, Lambda, Or, Sum
 
 from bounds.assumptions import CODE, Assumption
-from bounds.operators import E, Index, Variable, deterministic, random_process
+from bounds.operators import E, Index, Max, Min, Variable, deterministic, random_process
 from bounds.proof.methods import Jensen, Linearity
 from bounds.proof.step import cite, expectation, inequality
 from bounds.resque import definitions_models

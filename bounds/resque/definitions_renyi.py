@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import sympy
-from sympy import And, Eq, Implies, Lambda, Max, exp, log
+from sympy import And, Eq, Implies, Lambda, exp, log
 
 from bounds.assumptions import CODE, Assumption
-from bounds.operators import Conditional, E, RandomVariable, Variable
+from bounds.operators import Conditional, E, Max, RandomVariable, Variable
 from bounds.proof.methods import Jensen, Linearity, Tower
 from bounds.proof.step import at, cite, expectation, identity, inequality
 from bounds.resque import definitions_models

@@ -5,6 +5,7 @@ A rule with equal steps integrates a Gaussian times an exponential to all digits
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -27,7 +28,7 @@ from bounds.resque.symbols import (
     w_cut,
 )
 
-__all__ = ["e2", "e3", "e4", "e5", "e6", "e7", "kernel", "normal", "ratio"]
+__all__ = ["e2", "e3", "e4", "e5", "e6", "e7", "kernel", "normal", "panels", "ratio"]
 
 Array = Any
 Models = Iterator[Model]
@@ -37,6 +38,16 @@ def normal(step: float = 0.5) -> tuple[Array, Array]:
     """Nodes and weights of N(0, 1)."""
     z = np.arange(-round(9 / step), round(9 / step) + 1) * step
     weights = np.exp(-(z**2) / 2)
+    return z, weights / weights.sum()
+
+
+def panels(*kinks: float) -> tuple[Array, Array]:
+    """The same by Gauss's rule between points at which a function may jump."""
+    x, w = np.polynomial.legendre.leggauss(60)
+    ends = (-9.0, *sorted(kinks), 9.0)
+    z = np.concatenate([(b + a) / 2 + (b - a) / 2 * x for a, b in itertools.pairwise(ends)])
+    width = np.concatenate([(b - a) / 2 * w for a, b in itertools.pairwise(ends)])
+    weights = width * np.exp(-(z**2) / 2)
     return z, weights / weights.sum()
 
 
@@ -81,11 +92,13 @@ def e7(rng: np.random.Generator) -> Models:
         log_w = shift * z - shift**2 / 2 + off
         return Model({a_pos: shift, w_cut: level}, {"Z1": z, "log_w": log_w}, weights, note=note)
 
-    fine = normal(1 / 128)
+    def jump(shift: float, level: float) -> tuple[Array, Array]:
+        return panels((math.log(level) + shift**2 / 2) / shift)
+
     for shift, level in ((0.5, 1.0), (1.0, 0.4), (0.8, float(rng.uniform(0.5, 2)))):
-        yield model(fine, "holds", shift, level, 0.0)
+        yield model(jump(shift, level), "holds", shift, level, 0.0)
     yield model(coin(), "not Gaussian", 0.5, 1.5, 0.0)
-    yield model(fine, "weight without its mean", 1.0, 1.0, 0.5)
+    yield model(jump(1.0, 1.0), "weight without its mean", 1.0, 1.0, 0.5)
 
 
 def e3(rng: np.random.Generator) -> Models:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sympy
-from sympy import Abs, And, Eq, Implies, Integral, Lambda, Max, Min, Piecewise, Sum, exp, oo
+from sympy import Abs, And, Eq, Implies, Integral, Lambda, Piecewise, Sum, exp, oo
 
-from bounds.operators import E, Index, RandomVariable, Variable
+from bounds.operators import E, Index, Max, Min, RandomVariable, Variable
 from bounds.proof.methods import Jensen, Linearity, ZeroMean
 from bounds.proof.step import Step, at, expectation, identity, inequality
 from bounds.resque.estimator import normal_density

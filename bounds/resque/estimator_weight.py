@@ -207,6 +207,8 @@ E3 = Theorem(
         "Moments of the difference of two weights are alternating sums of these values. In double "
         "precision such a sum has no correct digit from order 8 on: see "
         "`bounds.resque.estimator_moments`.",
+        "An inner product beyond ||a|| ||b|| belongs to no two vectors; the formula is evaluated "
+        "all the same.",
     ),
 )
 
@@ -265,7 +267,7 @@ E7 = Theorem(
         "probability that the weight exceeds a value s, which is what one needs to say how "
         "often an estimate is dominated by a single draw."
     ),
-    evaluations={"bound": _E7_STATEMENT.rhs},
+    evaluations={"bound": sympy.erfc(_E7_PAST / sympy.sqrt(2)) / 2},
     curve=Curve(
         along="weight_threshold",
         values=tuple(step / 4 for step in range(1, 41)),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bounds.model import Model
-from bounds.resque.estimator_models import coin, kernel, normal
+from bounds.resque.estimator_models import coin, kernel, normal, panels
 from bounds.resque.symbols import L_lip, a_len, dist_xy, eta_step, h_step, offset, rho_s, t_rel
 from bounds.symbols import T, d
 
@@ -82,9 +82,8 @@ def f5(rng: np.random.Generator) -> Models:
     def model(law: tuple[Any, Any], note: str, m: float) -> Model:
         return Model({offset: m, rho_s: RHO}, {"Z": law[0]}, law[1], note=note)
 
-    fine = normal(1 / 128)
     for m in (0.1, -0.7, float(rng.uniform(0.3, 1))):
-        yield model(fine, "holds", m)
+        yield model(panels(-m / RHO), "holds", m)
     yield model(coin(), "not Gaussian", 0.3)
 
 
@@ -94,9 +93,9 @@ def f4_tight(rng: np.random.Generator) -> Models:
     def model(law: tuple[Any, Any], note: str, distance: float) -> Model:
         return Model({dist_xy: distance, rho_s: RHO}, {"Z": law[0]}, law[1], note=note)
 
-    fine = normal(1 / 128)
     for distance in (0.3, 1.0, float(rng.uniform(0.1, 2))):
-        yield model(fine, "holds", distance)
+        kink = distance / (2 * RHO)
+        yield model(panels(-kink, kink), "holds", distance)
     yield model(coin(), "not Gaussian", 0.5)
 
 

@@ -44,7 +44,6 @@ def test_difference_moments() -> None:
     difference = theorem("resque.E3.difference")
     given: dict[str, Any] = {"shift": A, "second_shift": B, "inner_product": AB}
     assert difference.evaluate(**given) == pytest.approx(0.19033876578044, rel=1e-13)
-    assert difference.evaluate("fourth", **given) == pytest.approx(0.138648178936, rel=1e-11)
     assert float(difference_moment(2, **given)) == pytest.approx(0.19033876578044, rel=1e-13)
     assert float(difference_moment(4, **given)) == pytest.approx(0.138648178936, rel=1e-11)
 
@@ -262,7 +261,9 @@ def test_law_of_the_weight() -> None:
         share = float((log_w > math.log(level)).mean())
         value = seven.evaluate(positive_shift=0.8, weight_threshold=level)
         assert abs(value - share) < 4 * math.sqrt(0.25 / 200_000)
-    assert seven.evaluate(positive_shift=0.8, weight_threshold=math.exp(-0.32)) == pytest.approx(0.5)
+    assert 0 < seven.evaluate(positive_shift=0.3, weight_threshold=100) < 1e-50
+    middle = seven.evaluate(positive_shift=0.8, weight_threshold=math.exp(-0.32))
+    assert middle == pytest.approx(0.5)
 
 
 def test_estimator_is_unbiased_on_the_test_loss() -> None:
