@@ -19,6 +19,8 @@ __all__ = [
     "E",
     "Independent",
     "Index",
+    "Max",
+    "Min",
     "RandomVariable",
     "StandardNormal",
     "Variable",
@@ -158,6 +160,41 @@ class E(sympy.Function):
     def _latex(self, printer: Any, exp: Any = None) -> str:
         inner = rf"\mathbb{{E}}\left[{printer.doprint(self.args[0])}\right]"
         return inner if exp is None else f"{inner}^{{{exp}}}"
+
+
+class _Plain:
+    """Max and Min as they are written.
+
+    SymPy compares every pair of arguments by their signs each time such a term is made, which is
+    a third of the time of a replay. Here numbers are compared, and terms of known sign with 0.
+    """
+
+    @classmethod
+    def _collapse_arguments(cls, args: Any, **options: Any) -> Any:
+        return args
+
+    @classmethod
+    def _find_localzeros(cls, values: Any, **options: Any) -> Any:
+        numbers = [each for each in values if each.is_Rational]
+        others = {each for each in values if not each.is_Rational}
+        if not numbers:
+            return others
+        largest = issubclass(cls, sympy.Max)
+        number = max(numbers) if largest else min(numbers)
+        if number == 0:
+            above = {each for each in others if each.is_nonnegative}
+            below = {each for each in others if each not in above and each.is_nonpositive}
+            settled, idle = (above, below) if largest else (below, above)
+            return (others - idle) or {number} if settled else (others - idle) | {number}
+        return others | {number}
+
+
+class Max(_Plain, sympy.Max):
+    """The largest of its arguments; equal to SymPy's, made faster."""
+
+
+class Min(_Plain, sympy.Min):
+    """The smallest of its arguments; equal to SymPy's, made faster."""
 
 
 class _Fact(BooleanFunction):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Abs, And, Implies, Integer, Lambda, Max, Sum, ceiling, floor, sqrt
+from sympy import Abs, And, Implies, Integer, Lambda, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.common_decay import DIVIDED_STEPS
@@ -46,7 +46,7 @@ from bounds.dp2.symbols import (
     v,
 )
 from bounds.dp2.two_modes import NOISE
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
 from bounds.symbols import T, d, j, t

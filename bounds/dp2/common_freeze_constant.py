@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Implies, Integer, Lambda, Max, Or, Sum, sqrt
+from sympy import Implies, Integer, Lambda, Or, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.common_models import freeze_models
@@ -19,7 +19,7 @@ from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import MOMENT, OVER_J, growth, noise_after
 from bounds.dp2.symbols import D1, D, R, Rj, Tm, a, chi, eta, gap, omega, s
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, at, cite, expectation, inequality
 from bounds.symbols import T, j, t

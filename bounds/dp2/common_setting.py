@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Implies, Max, Min, Or, Sum, sqrt
+from sympy import Implies, Or, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.relations import Eq, Le, Lt
@@ -44,7 +44,7 @@ from bounds.dp2.symbols import (
     v,
     w,
 )
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Min, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, expectation, inequality
 from bounds.symbols import j, t

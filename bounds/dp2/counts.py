@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Implies, Max, Or, Sum, ceiling, floor
+from sympy import And, Implies, Or, Sum, ceiling, floor
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.common_models import count_models
 from bounds.dp2.relations import Eq
 from bounds.dp2.symbols import mode, s
-from bounds.operators import Index, Variable
+from bounds.operators import Index, Max, Variable
 from bounds.proof.step import Induction, Step, at, cite, inequality
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem

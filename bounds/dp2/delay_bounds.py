@@ -10,26 +10,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import (
-    Abs,
-    And,
-    Eq,
-    Ge,
-    Integral,
-    Lambda,
-    Le,
-    Max,
-    Piecewise,
-    Sum,
-    erf,
-    exp,
-    pi,
-    sqrt,
-)
+from sympy import Abs, And, Eq, Ge, Integral, Lambda, Le, Piecewise, Sum, erf, exp, pi, sqrt
 
 from bounds.dp2.delay_folded import CURVE_MEANS, CURVE_STDS, EXACT, NORMAL, Z, normal_models
 from bounds.dp2.symbols import m, tau
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import CauchySchwarz, Integrate, Jensen, Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
 from bounds.symbols import d, j

@@ -12,13 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sympy import And, Expr, Le, Max, sqrt
+from sympy import And, Expr, Le, sqrt
 
 from bounds.dp2.delay import ATTAINED
 from bounds.dp2.delay_drift import DRIFT, ONE_STEP
 from bounds.dp2.delay_ratio import ABOVE, BELOW
 from bounds.dp2.delay_setting import ASSUMPTIONS, D1, D2
 from bounds.dp2.symbols import C2, C, L, a1, a2, eps, h, i0, k0, nu1, nu2, s, tau_g
+from bounds.operators import Max
 from bounds.proof.step import at, inequality
 from bounds.symbols import b, d, i, k
 from bounds.theorem import Curve, Kind, Source, Status, Theorem

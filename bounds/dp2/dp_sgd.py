@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import Integer, Lambda, Max, Min, Sum, sqrt
+from sympy import Integer, Lambda, Sum, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.master import CAVEATS
@@ -10,7 +10,7 @@ from bounds.dp2.relations import Eq, Le
 from bounds.dp2.runs_convex import sgd_models
 from bounds.dp2.setting import CONVEX, INSIDE, MEAN, OPTIMUM, OVER_J, OVER_T, UNBIASED
 from bounds.dp2.symbols import C, D, N, R, Rj, a, eta, g, gap, lower, nu, nu1, omega, w
-from bounds.operators import E, Independent
+from bounds.operators import E, Independent, Max, Min
 from bounds.proof.methods import Linearity
 from bounds.proof.step import cite, expectation, identity, inequality
 from bounds.symbols import T, d, i, j, t

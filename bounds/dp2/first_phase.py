@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sympy import And, Implies, Lambda, Max, Sum, ceiling, sqrt
+from sympy import And, Implies, Lambda, Sum, ceiling, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import phase, plain
@@ -30,7 +30,7 @@ from bounds.dp2.symbols import (
     omega,
     s,
 )
-from bounds.operators import E, Index, Variable
+from bounds.operators import E, Index, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, d, j, t

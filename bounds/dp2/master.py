@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Max, Sum
+from sympy import Sum
 
 from bounds.dp2.master_proof import proof
 from bounds.dp2.relations import Eq, Le
@@ -29,7 +29,7 @@ from bounds.dp2.setting import (
     right_side,
 )
 from bounds.dp2.symbols import Rj
-from bounds.operators import E, Index, Variable
+from bounds.operators import E, Index, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, j, t

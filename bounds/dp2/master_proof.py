@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Implies, Max, Min, Sum
+from sympy import And, Implies, Sum
 
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.setting import OVER_J, OVER_T, Field, metric
 from bounds.dp2.symbols import D, Rj, a, g, gap, grad, lower, mode, nu, omega, w, wstar
-from bounds.operators import E, Index, Variable
+from bounds.operators import E, Index, Max, Min, Variable
 from bounds.proof.methods import Linearity, Tower, ZeroMean
 from bounds.proof.step import Induction, Step, at, expectation, identity, inequality
 from bounds.symbols import T, j, t

@@ -5,28 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from sympy import (
-    And,
-    Eq,
-    Expr,
-    Gt,
-    Lambda,
-    Le,
-    Lt,
-    Max,
-    Piecewise,
-    Rational,
-    Sum,
-    erfc,
-    exp,
-    pi,
-    sqrt,
-)
+from sympy import And, Eq, Expr, Gt, Lambda, Le, Lt, Piecewise, Rational, Sum, erfc, exp, pi, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.delay_folded import CURVE_MEANS, CURVE_STDS, EXACT, NORMAL, Z, normal_models
 from bounds.dp2.symbols import X, beta, m, tau, v
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
 from bounds.symbols import d, j, k

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sympy import Abs, And, Eq, Expr, Ge, Implies, Le, Max, Min, Or, Sum, floor, sqrt
+from sympy import Abs, And, Eq, Expr, Ge, Implies, Le, Or, Sum, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.symbols import (
@@ -29,7 +29,7 @@ from bounds.dp2.symbols import (
     tau_g,
     w,
 )
-from bounds.operators import Conditional, E, Independent
+from bounds.operators import Conditional, E, Independent, Max, Min
 from bounds.proof.methods import CauchySchwarz, Linearity, Tower, ZeroMean
 from bounds.proof.step import Induction, Step, at, cite, expectation, identity, inequality
 from bounds.symbols import T, b, d, i, j, t

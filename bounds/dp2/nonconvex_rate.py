@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from sympy import Eq, Expr, Gt, Le, Lt, Min, Sum, log, sqrt
+from sympy import Eq, Expr, Gt, Le, Lt, Sum, log, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.nonconvex import ASSUMPTIONS, AVERAGE
@@ -23,6 +23,7 @@ from bounds.dp2.symbols import (
     nu2,
     tau_g,
 )
+from bounds.operators import Min
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, cite, expectation, identity, inequality
 from bounds.symbols import T, b, d, delta, eps_dp, n, sigma, t

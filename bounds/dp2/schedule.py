@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Lambda, Max, Piecewise, Sum, sqrt
+from sympy import Lambda, Piecewise, Sum, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
@@ -31,7 +31,7 @@ from bounds.dp2.symbols import (
     nu2,
     omega,
 )
-from bounds.operators import E
+from bounds.operators import E, Max
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, cite, expectation, identity, inequality
 from bounds.symbols import T, d, j, t

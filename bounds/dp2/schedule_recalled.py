@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, And, Implies, Max, Rational, Sum, floor, sqrt
+from sympy import Abs, And, Implies, Rational, Sum, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
@@ -45,7 +45,7 @@ from bounds.dp2.symbols import (
     u,
     v,
 )
-from bounds.operators import E
+from bounds.operators import E, Max
 from bounds.proof.step import assumed, cite, inequality
 from bounds.symbols import T, d, j, k, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem

@@ -7,13 +7,13 @@ that is the one step here that is cited and not proved.
 
 from __future__ import annotations
 
-from sympy import Abs, Lambda, Max, erfc, pi, sqrt
+from sympy import Abs, Lambda, erfc, pi, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.schedule_models import tail_models
 from bounds.dp2.symbols import C, alpha, beta, eps, lip, margin, nu1, s, v, xbar, ynorm, zbar
-from bounds.operators import E, Independent, Index, StandardNormal, Variable
+from bounds.operators import E, Independent, Index, Max, StandardNormal, Variable
 from bounds.proof.methods import Jensen, Linearity
 from bounds.proof.step import Induction, assumed, at, expectation, identity, inequality
 from bounds.symbols import j, k

@@ -6,7 +6,7 @@ is the part of sqrt(v) + damping above 1/alpha, which dp2.A0.tail bounds.
 
 from __future__ import annotations
 
-from sympy import And, Implies, Lambda, Max, Not, Or, Piecewise, Sum, floor, sqrt
+from sympy import And, Implies, Lambda, Not, Or, Piecewise, Sum, floor, sqrt
 
 from bounds.dp2.exponent import adaptive, phase, plain
 from bounds.dp2.relations import Eq, Le
@@ -25,7 +25,7 @@ from bounds.dp2.schedule_models import metric_models, tail_models
 from bounds.dp2.schedule_tail import EXCESS, LIPSCHITZ, TAIL, TAIL_THEOREM
 from bounds.dp2.setting import ASSUMPTIONS, OVER_J, OVER_T
 from bounds.dp2.symbols import D, Dn, Gamt, R, Rj, a, alpha, eps, eta, gap, lip, nu, omega, v
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, cite, expectation, identity, inequality
 from bounds.symbols import T, d, j, k, t

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import And, Max, Min, Or, Sum
+from sympy import And, Or, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.symbols import D, N, Rj, a, g, gap, grad, lower, mode, nu, omega, w, wstar
-from bounds.operators import Conditional, E, Independent
+from bounds.operators import Conditional, E, Independent, Max, Min
 from bounds.symbols import T, d, i, j, t
 
 OVER_T = (t, 1, T)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Min, Ne, Sum, ceiling, floor, sqrt
+from sympy import And, Eq, Implies, Ne, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.sweet_spot_models import certified_models
@@ -26,7 +26,7 @@ from bounds.dp2.symbols import (
     s,
 )
 from bounds.dp2.tradeoff import PAPER, brief
-from bounds.operators import Variable
+from bounds.operators import Min, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, expectation, inequality
 from bounds.symbols import T, d, j

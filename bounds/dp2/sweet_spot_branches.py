@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Equivalent, Implies, Min, Sum, ceiling, floor, sqrt
+from sympy import And, Equivalent, Implies, Sum, ceiling, floor, sqrt
 
 from bounds.dp2.sweet_spot import certified, moment_bound, norm, updates
 from bounds.dp2.sweet_spot_models import certified_models
 from bounds.dp2.symbols import C, Gam, R, chi, eps, m, nu1, nu2, p0, p1, q0, q1, s
 from bounds.dp2.tradeoff import PAPER, brief
-from bounds.operators import Variable
+from bounds.operators import Min, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, expectation, inequality
 from bounds.symbols import T, d, j

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from sympy import Implies, Max, Min, Sum
+from sympy import Implies, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.relations import Eq, Le
@@ -22,7 +22,7 @@ from bounds.dp2.setting import (
 )
 from bounds.dp2.symbols import D1, C, D, Gam, N, Rj, g, lower, mode, nu, nu1, nu2, w
 from bounds.dp2.variation import START
-from bounds.operators import E
+from bounds.operators import E, Max, Min
 from bounds.proof.step import Step, inequality
 from bounds.symbols import d, j, t
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Implies, Integer, Lambda, Max, Sum
+from sympy import Implies, Integer, Lambda, Sum
 
 from bounds.dp2.counts import to_adaptive
 from bounds.dp2.master import CAVEATS
@@ -24,7 +24,7 @@ from bounds.dp2.symbols import (
 )
 from bounds.dp2.two_modes import IDENTITY, KEPT, MOMENT_STEPS, ONE_MOMENT, moment_bound, run
 from bounds.dp2.variation import START, to_sgd
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, cite, expectation, inequality
 from bounds.symbols import T, j, t

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Implies, Max, Sum, ceiling, floor
+from sympy import Abs, Implies, Sum, ceiling, floor
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.counts import PHASES, to_adaptive, until
@@ -16,7 +16,7 @@ from bounds.dp2.relations import Eq, Le
 from bounds.dp2.runs_convex import rate_models
 from bounds.dp2.setting import MODES, growth
 from bounds.dp2.symbols import Q, kappa, mode, s
-from bounds.operators import E
+from bounds.operators import E, Max
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, at, cite, expectation, inequality
 from bounds.symbols import T, j, t

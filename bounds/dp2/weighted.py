@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import Abs, Implies, Lambda, Max, Sum, ceiling, floor, sqrt
+from sympy import Abs, Implies, Lambda, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.counts import PHASES, in_phase, phase, to_adaptive
@@ -15,7 +15,7 @@ from bounds.dp2.setting import OVER_J, OVER_T, growth
 from bounds.dp2.symbols import D, Q, Rj, a, alpha, eta, gap, kappa, mode, omega, s
 from bounds.dp2.two_modes import MOMENT_STEPS, ONE_MOMENT, moment_bound, run
 from bounds.dp2.variation import to_sgd
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import at, cite, expectation, inequality
 from bounds.symbols import T, j, t

@@ -15,11 +15,23 @@ import sympy
 from sympy import Add, Integral, Mul, Pow, Sum
 from sympy.logic.boolalg import Boolean, BooleanFunction
 
-from bounds.operators import SIGNS, Conditional, E, Independent, Index, Variable, is_random
+from bounds.operators import (
+    SIGNS,
+    Conditional,
+    E,
+    Independent,
+    Index,
+    Max,
+    Min,
+    Variable,
+    is_random,
+)
 
 #: Beginnings of the names that the normal form gives; no sentence may use them.
 RESERVED = ("bound_", "fresh_")
 _BOUND = "bound_{}"
+#: SymPy's own Max and Min mean the same.
+_PLAIN = {sympy.Max: Max, sympy.Min: Min}
 #: A product of more sums than this is left as it is.
 _MOST_LIMITS = 5
 
@@ -49,7 +61,8 @@ def _canonical(expression: sympy.Basic) -> sympy.Basic:
         return _mean(_canonical(expression.args[0]))
     if isinstance(expression, Sum | Integral):
         return _total(expression)
-    rebuilt = expression.func(*[_canonical(each) for each in expression.args])
+    kind = _PLAIN.get(expression.func, expression.func)
+    rebuilt = kind(*[_canonical(each) for each in expression.args])
     return _expand(rebuilt)
 
 
@@ -206,7 +219,7 @@ def _total_of_product(kind: Any, term: sympy.Basic, limits: list[tuple[Any, ...]
         else:
             count = _canonical(high - low + 1 if kind is Sum else high - low)
             if kind is Sum and not count.is_nonnegative:
-                count = sympy.Max(count, 0)  # a sum without terms is 0, never negative
+                count = Max(count, 0)  # a sum without terms is 0, never negative
             factors.append(count)
     bound = {limit[0] for limit in kept}
     inside: list[sympy.Basic] = []

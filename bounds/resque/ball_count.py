@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Le, Max, Or, Rational, S, Sum, log, sqrt
+from sympy import And, Eq, Implies, Le, Or, Rational, S, Sum, log, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
-from bounds.operators import Variable
+from bounds.operators import Max, Variable
 from bounds.proof.step import Induction, Step, at, cite, identity, inequality
 from bounds.resque.ball import HALF, STEP, J
 from bounds.resque.ball_log import p_, q_

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Min, Rational, Sum
+from sympy import And, Eq, Implies, Rational, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.operators import Min
 from bounds.proof.methods import Linearity
 from bounds.proof.step import expectation, identity, inequality
 from bounds.resque.ball_models import free_models

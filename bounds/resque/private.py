@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from sympy import And, Eq, Equivalent, Implies, Max, Min, Rational, ceiling, floor, sqrt
+from sympy import And, Eq, Equivalent, Implies, Rational, ceiling, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
-from bounds.operators import Variable
+from bounds.operators import Max, Min, Variable
 from bounds.proof.step import at, cite, identity, inequality
 from bounds.resque.symbols import K_ball, N_ball, eps_opt, lam_reg, r
 from bounds.symbols import d, eps_dp, n

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Eq, Implies, Max, Min, Rational, sqrt
+from sympy import And, Eq, Implies, Rational, sqrt
 
 from bounds.assumptions import CODE, Assumption
-from bounds.operators import Variable
+from bounds.operators import Max, Min, Variable
 from bounds.proof.step import at, inequality
 from bounds.resque.private import rate
 from bounds.resque.symbols import q_4, q_A, q_G, q_K, theta

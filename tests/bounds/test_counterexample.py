@@ -9,12 +9,12 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from sympy import And, Eq, Ge, Implies, Le, Lt, Max, Min, Rational, Sum, exp, floor, log, sqrt
+from sympy import And, Eq, Ge, Implies, Le, Lt, Rational, Sum, exp, floor, log, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.symbols import C, K, M, N, R, alpha, beta, c1, c2, eps, eta, nu1, s
 from bounds.model import Model
-from bounds.operators import E, Index, Variable
+from bounds.operators import E, Index, Max, Min, Variable
 from bounds.symbols import T, j, t
 from bounds.theorem import Kind, Source, Theorem
 

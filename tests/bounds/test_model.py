@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from sympy import And, Eq, Implies, Le, Lt, Max, Not, Or, Rational, Sum
+from sympy import And, Eq, Implies, Le, Lt, Not, Or, Rational, Sum
 
 from bounds.dp2.symbols import D, N, X, a, alpha, g, grad, nu1, s, w
 from bounds.model import Model
@@ -14,6 +14,7 @@ from bounds.operators import (
     Conditional,
     E,
     Independent,
+    Max,
     RandomVariable,
     StandardNormal,
     Variable,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sympy import Implies, Le, Lt, Max, Rational, pi, sqrt
+from sympy import Implies, Le, Lt, Rational, pi, sqrt
 
 from bounds.counterexample import satisfying
 from bounds.dp2.delay import DEFINITION, SATURATION
@@ -17,7 +17,7 @@ from bounds.dp2.delay_bounds import BOUNDS
 from bounds.dp2.delay_folded import FOLDED, SLOPES, Z
 from bounds.dp2.delay_linear import LINEAR
 from bounds.dp2.symbols import h, m, tau
-from bounds.operators import E, Variable
+from bounds.operators import E, Max, Variable
 from bounds.proof.replay import replay
 from bounds.symbols import j
 from bounds.theorem import Theorem

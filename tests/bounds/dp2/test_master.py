@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from sympy import Eq, Max
+from sympy import Eq
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2 import variation
@@ -11,7 +11,7 @@ from bounds.dp2.relations import Le
 from bounds.dp2.setting import UNBIASED
 from bounds.dp2.symbols import D, N, Q, Rj, g, w, wstar
 from bounds.model import Model
-from bounds.operators import E, Independent, RandomVariable
+from bounds.operators import E, Independent, Max, RandomVariable
 from bounds.proof.methods import Linearity, ZeroMean
 from bounds.proof.step import at, expectation
 from bounds.symbols import i, j, t
