@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sympy
@@ -161,6 +162,26 @@ def _fresh_symbol(symbol: sympy.Symbol) -> sympy.Symbol:
     return kind(name, **signs)
 
 
+def rebuilt(expression: Any, arguments: Sequence[Any]) -> Any:
+    """The same operation on other arguments; relations are not decided on the way."""
+    if isinstance(expression, sympy.core.relational.Relational | BooleanFunction):
+        return expression.func(*arguments, evaluate=False)
+    return expression.func(*arguments)
+
+
+def substituted(expression: Any, values: Mapping[Any, Any]) -> Any:
+    """`values` in place of their keys, without deciding relations (as `xreplace` would)."""
+    found = values.get(expression)
+    if found is not None:
+        return found
+    if not expression.args:
+        return expression
+    arguments = [substituted(each, values) for each in expression.args]
+    if all(new is old for new, old in zip(arguments, expression.args, strict=True)):
+        return expression
+    return rebuilt(expression, arguments)
+
+
 def refresh(expression: Any) -> Any:
     """Every bound index renamed, so that replacing free symbols can capture nothing."""
     if not expression.args:
@@ -168,7 +189,10 @@ def refresh(expression: Any) -> Any:
     if isinstance(expression, Sum | Integral):
         limits = [(limit[0], *[refresh(end) for end in limit[1:]]) for limit in expression.limits]
         return fresh(expression.func(refresh(expression.function), *limits))
-    return expression.func(*[refresh(each) for each in expression.args])
+    arguments = [refresh(each) for each in expression.args]
+    if all(new is old for new, old in zip(arguments, expression.args, strict=True)):
+        return expression
+    return rebuilt(expression, arguments)
 
 
 def _total(expression: sympy.Basic) -> sympy.Basic:

@@ -21,7 +21,7 @@ from bounds.operators import (
     Variable,
     is_random,
 )
-from bounds.proof.canonical import canonical, refresh
+from bounds.proof.canonical import canonical, rebuilt, refresh, substituted
 from bounds.proof.rational import prove
 from bounds.proof.step import At, Cited, Premise, Step
 from bounds.proof.wellformed import bound_symbols, name_refused, refused, replaced_conditions
@@ -128,7 +128,7 @@ class Resolver:
                 self._fits(symbol, value)
         open_ = refresh(sentence)
         guards.extend(self._defined(open_, dict(values)))
-        made = open_.xreplace(dict(values))
+        made = substituted(open_, dict(values))
         if not guards:
             return made
         if isinstance(made, sympy.Implies):
@@ -189,9 +189,7 @@ class Resolver:
                     raise PremiseError(f"{condition} is not known, and {term} needs it")
         for assumption in theorem.assumptions:
             wanted = canonical(_replaced(assumption.formula, items))
-            if wanted in (True, sympy.true):
-                continue
-            if not self._known(wanted):
+            if not self._known(wanted) and not prove([], wanted, budget=200_000).ok:
                 raise PremiseError(
                     f"{premise.theorem} assumes {assumption.id}, which is not known here: {wanted}"
                 )
@@ -266,6 +264,8 @@ def _replacer(items: Items) -> Callable[[Any], Any]:
         arguments = [visit(each) for each in e.args]
         if isinstance(e, AppliedUndef) and e.func in functions:
             return refresh(functions[e.func])(*arguments)
-        return e.func(*arguments)
+        if all(new is old for new, old in zip(arguments, e.args, strict=True)):
+            return e
+        return rebuilt(e, arguments)
 
     return visit

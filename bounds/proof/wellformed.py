@@ -18,7 +18,7 @@ from sympy.core.relational import Relational
 from sympy.functions.elementary.piecewise import ExprCondPair
 
 from bounds.operators import E, Index, Variable, is_random
-from bounds.proof.canonical import RESERVED
+from bounds.proof.canonical import RESERVED, rebuilt
 
 #: Functions that are smooth wherever their arguments are what `conditions` asks.
 SMOOTH = (
@@ -186,7 +186,7 @@ def put_in(expression: Any, left: Any, right: Any) -> Any:
             return right
         if not e.args or _binds(e) & fixed:
             return e
-        return e.func(*[visit(each) for each in e.args])
+        return rebuilt(e, [visit(each) for each in e.args])
 
     return visit(expression)
 
