@@ -27,6 +27,7 @@ from bounds.proof.tools import load
 __all__ = ["BACKENDS", "arguments_of", "compile", "evaluate", "exact_fraction"]
 
 BACKENDS = ("numpy", "mpmath", "ball")
+_MOST_DOUBTS = 2000  # entries that are computed again one by one
 _SMALL = 1e-290  # below it a double has lost digits on the way
 _NO_NUMBERS = (E, Independent, Conditional, StandardNormal)
 
@@ -103,27 +104,53 @@ def compile(expression: Any, backend: str = "numpy", *, log: bool = False) -> Ca
 def _numpy(expression: Any, values: dict[Any, Any], log: bool) -> Any:
     arrays = _arrays(values)
     shape = (*_shape(values), 1)
+    made = np.array(np.broadcast_to(arrays.value(expression), shape))
     if log:
         sign, size = sign_log(expression, arrays)
         if np.any(sign < 0) or np.isnan(sign).any() or np.isnan(size).any():
             raise ValueError(f"log = True is not allowed here: {_where(expression)} is not >= 0")
         if np.isposinf(size).any():
             raise ValueError(f"{_where(expression)} is too large here, even its logarithm")
-        return _shaped(np.where(sign == 0, -np.inf, size), values)
-    made = np.array(np.broadcast_to(arrays.value(expression), shape))
-    doubtful = ~np.isfinite(made) | (np.abs(made) < _SMALL)
-    if arrays.slips or doubtful.any():
-        # Something left the range of a double on the way: the logs know what it is.
-        with np.errstate(all="ignore"):
-            sign, size = sign_log(expression, arrays)
-            right = np.broadcast_to(np.where(sign == 0, 0.0, sign * np.exp(size)), shape)
-            undefined = np.isnan(right) | np.broadcast_to(np.isposinf(size), shape)
-            wrong = doubtful | (np.abs(made - right) > 1e-9 * np.abs(right))
-        if (undefined & doubtful).any():
-            raise _undefined(expression)
-        wrong &= ~undefined
-        made[wrong] = right[wrong]
+        made = np.array(np.broadcast_to(np.where(sign == 0, -np.inf, size), shape))
+    elif arrays.slips or (~np.isfinite(made) | (np.abs(made) < _SMALL)).any():
+        made = _repaired(expression, arrays, made)
+    if arrays.doubt is not None:
+        places = np.argwhere(np.broadcast_to(arrays.doubt, shape)[..., 0])
+        for place in map(tuple, places[:_MOST_DOUBTS]):
+            made[(*place, 0)] = _at(expression, values, place, made[(*place, 0)], log)
     return _shaped(made, values)
+
+
+def _repaired(expression: Any, arrays: Arrays, made: Any) -> Any:
+    """Something left the range of a double on the way: the logs know what it is."""
+    doubtful = ~np.isfinite(made) | (np.abs(made) < _SMALL)
+    with np.errstate(all="ignore"):
+        sign, size = sign_log(expression, arrays)
+        right = np.broadcast_to(np.where(sign == 0, 0.0, sign * np.exp(size)), made.shape)
+        undefined = np.isnan(right) | np.broadcast_to(np.isposinf(size), made.shape)
+        wrong = doubtful | (np.abs(made - right) > 1e-9 * np.abs(right))
+    if (undefined & doubtful).any():
+        raise _undefined(expression)
+    return np.where(wrong & ~undefined, right, made)
+
+
+def _at(
+    expression: Any, values: dict[Any, Any], place: tuple[Any, ...], rough: float, log: bool
+) -> float:
+    """One entry again with more digits, after a sum cancelled."""
+    shape = _shape(values)
+    point = {
+        symbol: (
+            np.broadcast_to(np.asarray(value, dtype=object), shape)[place]
+            if symbol.is_Symbol
+            else value
+        )
+        for symbol, value in values.items()
+    }
+    try:
+        return float(_scalar(expression, point, "mpmath", log))
+    except ValueError:
+        return rough
 
 
 def _undefined(expression: Any) -> ValueError:
@@ -165,7 +192,9 @@ def _arrays(values: dict[Any, Any]) -> Arrays:
             array = np.asarray(int(value))
         lead = (1,) * (axes - array.ndim)
         symbols[symbol] = array.reshape((*lead, *array.shape, 1))
-    return Arrays(symbols, tables, axes + 1)
+    made = Arrays(symbols, tables, axes + 1)
+    made.careful = True
+    return made
 
 
 def _scalar(expression: Any, values: dict[Any, Any], backend: str, log: bool) -> Any:

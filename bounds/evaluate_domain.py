@@ -150,4 +150,27 @@ def matched(expression: sympy.Basic, given: Mapping[str, Any]) -> dict[Any, Any]
                 raise ValueError(f"{name} = {value!r} is not allowed: an array by index, from 1 on")
         checked = check_value(name, value, domain_of(symbol))
         values[symbol] = checked
+    _check_lengths(expression, values)
     return values
+
+
+def _check_lengths(expression: Any, values: Mapping[Any, Any]) -> None:
+    """A sequence that is summed from 1 to d has d entries: one left over is a slip."""
+    shifted: set[tuple[Any, int]] = set()
+    summed: dict[tuple[Any, int], Any] = {}
+    for total in expression.atoms(sympy.Sum):
+        limits = {limit[0]: limit[2] for limit in total.limits if limit[1] == 1}
+        for each in total.function.atoms(AppliedUndef):
+            for place, index in enumerate(each.args):
+                if index in limits and isinstance(values.get(limits[index]), Fraction):
+                    summed[each.func, place] = limits[index]
+    for each in expression.atoms(AppliedUndef):
+        shifted.update((each.func, at) for at, index in enumerate(each.args) if not index.is_Symbol)
+    for (function, place), limit in summed.items():
+        table = values[function]
+        wanted = int(values[limit])
+        if (function, place) not in shifted and table.ndim > place and table.shape[place] > wanted:
+            names = {symbol: name for name, symbol in arguments_of(expression).items()}
+            raise ValueError(
+                f"{names[function]} has {table.shape[place]} entries, and {names[limit]} = {wanted}"
+            )

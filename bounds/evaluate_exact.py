@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import sympy
 
-__all__ = ["LARGEST_DENOMINATOR", "exact_fraction", "to_fraction"]
+__all__ = ["LARGEST_DENOMINATOR", "exact_fraction", "exact_root", "to_fraction"]
 
 LARGEST_DENOMINATOR = 10**6
+_HIGHEST_ROOT = 24
 _ALLOWED = "a finite real number, a fraction or a pair of integers"
 
 
@@ -87,6 +88,15 @@ def exact_fraction(u: Any) -> Fraction:
 
 
 _LARGEST = float(np.finfo(float).max)
+
+
+def exact_root(value: Fraction, degree: int) -> Fraction | None:
+    """The root of a positive fraction, if it is a fraction."""
+    if degree > _HIGHEST_ROOT:
+        return None
+    top, whole = sympy.integer_nthroot(value.numerator, degree)
+    under, broken = sympy.integer_nthroot(value.denominator, degree)
+    return Fraction(int(top), int(under)) if whole and broken else None
 
 
 def _is_integer(value: Any) -> bool:

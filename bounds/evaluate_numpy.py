@@ -27,6 +27,7 @@ __all__ = ["Arrays", "Values"]
 
 _BLOCK = 4_000_000  # numbers of one block of a sum
 _EXACT = 2.0**53
+_LOST = 1e-4  # of a sum's terms: what is left has 12 digits
 
 
 class Arrays:
@@ -45,7 +46,16 @@ class Arrays:
         Probabilities of the scenarios.
     read : callable, optional
         What a float stands for inside a floor.
+
+    Attributes
+    ----------
+    slips : list of str
+        Overflows and underflows on the way.
+    doubt : array or None
+        With `careful`: where digits were lost because a sum cancelled, or a log was near 0.
     """
+
+    careful = False
 
     def __init__(
         self,
@@ -64,7 +74,8 @@ class Arrays:
         self.index: Any = None
         self.active: Values | bool = True
         self.known: dict[Any, Values] = {}
-        self.slips: list[str] = []  # overflows and underflows on the way
+        self.slips: list[str] = []
+        self.doubt: Values | None = None
 
     def value(self, here: Any) -> Values:
         """The values of an expression as floats; NaN where it is not defined."""
@@ -87,7 +98,7 @@ class Arrays:
         if not here.args and here.is_number:
             return constant(here)
         if here.is_Add:
-            return self._fold(here.args, np.add)
+            return self._sum(here)
         if here.is_Mul:
             return self._product(here)
         if here.is_Pow:
@@ -112,7 +123,10 @@ class Arrays:
         if is_kummer(here):
             return np.asarray(KUMMER(*map(self.value, kummer(here))), dtype=float)
         if here.func in FUNCTIONS and len(here.args) == 1:
-            return FUNCTIONS[here.func](self.value(here.args[0]))
+            argument = self.value(here.args[0])
+            if self.careful and here.func == sympy.log and not here.args[0].is_Symbol:
+                self._doubted(np.abs(argument - 1) < _LOST)
+            return FUNCTIONS[here.func](argument)
         return self.other(here)
 
     def other(self, here: Any) -> Values:
@@ -130,6 +144,23 @@ class Arrays:
         for each in arguments[1:]:
             made = combine(made, self.value(each))
         return np.asarray(made)
+
+    def _sum(self, here: Any) -> Values:
+        terms = [self.value(each) for each in here.args]
+        made = np.asarray(sum(terms[1:], start=terms[0]))
+        if self.careful:
+            lost = np.abs(made) < _LOST * np.asarray(sum(map(np.abs, terms)))
+            if lost.any():  # whole numbers cancel exactly
+                broken = np.asarray(sum(term != np.floor(term) for term in terms) > 0)
+                self._doubted(lost & broken)
+        return made
+
+    def _doubted(self, where: Values) -> None:
+        if self.outer is not None:
+            where = np.broadcast_to(where, np.broadcast_shapes(where.shape, (1,) * self.axes))
+            self.outer._doubted(np.any(where & self.active, axis=0))
+        elif where.any():
+            self.doubt = where if self.doubt is None else self.doubt | where
 
     def _product(self, here: Any) -> Values:
         """A product, divisions as divisions: x / 3 is closer than x times a rounded 1/3."""
@@ -214,6 +245,7 @@ class Arrays:
                 self.read,
             )
             inner.outer, inner.index, inner.slips = self, index, self.slips
+            inner.careful = self.careful
             inner.active = active & self.active
             yield inner, active
 

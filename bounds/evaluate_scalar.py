@@ -17,6 +17,7 @@ import sympy
 from sympy.concrete.expr_with_limits import ExprWithLimits
 from sympy.core.function import AppliedUndef
 
+from bounds.evaluate_exact import exact_root
 from bounds.evaluate_truth import ORDERS, decide
 
 __all__ = ["FUNCTIONS", "Arithmetic", "Walk", "free_symbols", "is_kummer", "kummer"]
@@ -240,10 +241,10 @@ class Walk:
                 bits = base.numerator.bit_length() + base.denominator.bit_length()
                 if bits * abs(exponent.numerator) <= _LONGEST:
                     return base**exponent.numerator
-            elif exponent.denominator == 2 and base > 0:
-                top, under = math.isqrt(base.numerator), math.isqrt(base.denominator)
-                if top * top == base.numerator and under * under == base.denominator:
-                    return self._power(written, Fraction(top, under), exponent * 2)
+            elif base > 0:
+                root = exact_root(base, exponent.denominator)
+                if root is not None:
+                    return self._power(written, root, Fraction(exponent.numerator))
         known = not isinstance(exponent, Fraction) or exponent.denominator != 1
         nonnegative = known and bool(written.is_nonnegative)
         return self.arithmetic.power(self._lift(base), exponent, nonnegative)

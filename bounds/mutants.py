@@ -12,7 +12,7 @@ asked as well, and the constant survives only if both are proved and nothing con
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -255,11 +255,20 @@ def outcomes(
     *,
     theorems: Mapping[str, Theorem] | None = None,
     done: dict[str, Report] | None = None,
-    refute: bool = True,
+    refute: Collection[Change] = tuple(Change),
     seed: int = 0,
     tries: int = 100,
 ) -> list[Outcome]:
-    """`judge` for all mutants of a theorem."""
+    """`judge` for all mutants of a theorem.
+
+    Parameters
+    ----------
+    theorem : Theorem
+    theorems, done, seed, tries
+        As in `judge`.
+    refute : collection of Change
+        For which kinds a counterexample is looked for although the proof fails already.
+    """
     from bounds.proof.replay import replay
 
     done = {} if done is None else done
@@ -273,7 +282,7 @@ def outcomes(
             theorems=theorems,
             done=done,
             checked=checked,
-            refute=refute,
+            refute=each.change in refute,
             seed=seed,
             tries=tries,
         )
@@ -286,7 +295,7 @@ def survivors(theorem: Theorem, **options: Any) -> list[Mutant]:
 
     Options as in `outcomes`.
     """
-    ends = outcomes(theorem, **{"refute": False, **options})
+    ends = outcomes(theorem, **{"refute": (), **options})
     return [each.mutant for each in ends if not each.killed]
 
 

@@ -238,6 +238,16 @@ def test_what_is_missing_or_misshapen_is_named() -> None:
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_sequence_with_entries_left_over_is_refused(backend: str) -> None:
+    total = sympy.Sum(m(j) ** 2, (j, 1, d))
+    assert float(evaluate(total, backend=backend, mean_gradient=[1, 2], dimension=2)) == 5
+    with pytest.raises(ValueError, match="mean_gradient has 3 entries, and dimension = 2"):
+        evaluate(total, backend=backend, mean_gradient=[1, 2, 3], dimension=2)
+    shifted = sympy.Sum(m(j + 1), (j, 1, d))
+    assert float(evaluate(shifted, backend=backend, mean_gradient=[1, 2, 3], dimension=2)) == 5
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_undefined_values_are_refused(backend: str) -> None:
     for expression in (1 / h, sympy.log(h), h / h**2, (h - 1) ** sympy.Rational(1, 3)):
         with pytest.raises(ValueError, match=r"not defined|log of|broken power"):
@@ -259,6 +269,25 @@ def test_what_overflows_on_the_way_is_right_or_refused() -> None:
     with pytest.raises(ValueError, match="no double"):
         evaluate(T / s, steps=10**400, delay=1)
     assert evaluate(T / s, backend="mpmath", steps=10**400, delay=1) > 1
+
+
+def test_what_cancels_keeps_its_digits() -> None:
+    points = np.array([1e-9, 1e-3, 2.0, 9.0])
+    for expression in (
+        1 - (1 - eps) * (1 - 2 * eps),
+        sympy.Rational(1, 2) - sympy.erf(eps) / 2,
+        sympy.log(1 + eps * (sympy.exp(eps) - 1)),
+        sympy.loggamma(rho + eps) - sympy.loggamma(rho),
+        sympy.Sum(sympy.exp(eps * k) - 1, (k, 1, 3)) / eps,
+    ):
+        rest = {"rate_ratio": 1e8} if rho in expression.free_symbols else {}
+        fast = evaluate(expression, damping=points, **rest)
+        for value, point in zip(fast, points, strict=True):
+            exact = float(evaluate(expression, backend="mpmath", damping=point, **rest))
+            assert value == pytest.approx(exact, rel=1e-11)
+            if exact > 0:
+                logs = evaluate(expression, log=True, damping=point, **rest)
+                assert logs == pytest.approx(math.log(exact), rel=1e-10, abs=1e-11)
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
@@ -294,6 +323,14 @@ def test_compiled_functions_are_evaluate() -> None:
         function = compile(alpha**-T, backend, log=True)
         assert float(function(decay=0.5, steps=3)) == pytest.approx(3 * math.log(2))
     assert "decay" in (compile(alpha**-T).__doc__ or "")
+
+
+def test_roots_that_are_exact_give_exact_floors() -> None:
+    calls = sympy.ceiling(T ** sympy.Rational(1, 3) * s ** sympy.Rational(2, 3))
+    ball = evaluate(calls, backend="ball", steps=10**6, delay=10**3)
+    assert ball.is_exact()
+    assert ball == 10**4
+    assert evaluate(calls, steps=10**6, delay=10**3) == 10**4
 
 
 def test_fifty_digits_are_right() -> None:

@@ -48,7 +48,7 @@ def test_a_record_counts_and_a_survivor_without_reason_shows() -> None:
         statement=Abs(g(t, j)) <= C,
         slack={},
     )
-    ends = outcomes(spare, refute=False)
+    ends = outcomes(spare, refute=())
     made = record(spare, ends, "mark")
     assert made["mutants"] == {"constants": 0, "steps": 0, "assumptions": 2, "phases": 0}
     assert made["killed"] == {"replay": 1, "counterexample": 0}
