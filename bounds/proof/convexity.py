@@ -35,9 +35,9 @@ def _sign(e: Any, x: sympy.Symbol, premises: Sequence[Any]) -> int | None:
         return _common([_sign(each, x, premises) for each in e.args])
     if e.is_Mul:
         factor, rest = e.as_independent(x)
-        inner = _sign(rest, x, premises)
         if factor == 1:
             return _by_derivative(e, x, premises)
+        inner = _sign(rest, x, premises)
         if inner is None or inner == 0:
             return inner
         if factor.is_nonnegative:

@@ -15,7 +15,7 @@ from bounds.proof.canonical import canonical
 from bounds.proof.integrals import gaussian_mean, maybe_empty, not_regular, transformed
 from bounds.proof.peeling import induction_refused, peeled
 from bounds.proof.quadrature import numerically_nonzero
-from bounds.proof.rational import prove
+from bounds.proof.rational import instance, prove
 from bounds.proof.step import Identity, Step
 from bounds.proof.tools import Outcome
 from bounds.proof.wellformed import conditions, put_in
@@ -37,21 +37,25 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     refused = induction_refused(n, premises)
     if refused:
         return Outcome(False, refused)
-    base = 1
-    start = _equal(
-        peeled(conclusion.subs(n, base)), [peeled(each.subs(n, base)) for each in premises], how
-    )
+    try:
+        early = [peeled(instance(each, n, 1, ())) for each in premises]
+        first = peeled(instance(conclusion, n, 1, early))
+        given = [*premises, *[instance(each, n, n + 1, premises) for each in premises]]
+        grown = peeled(instance(conclusion, n, n + 1, given), n)
+    except ValueError as error:
+        return Outcome(False, f"induction on {n}: {error}")
+    start = _equal(first, early, how)
     if not start.ok:
-        return Outcome(False, f"induction, {n} = {base}: {start.message}")
+        return Outcome(False, f"induction, {n} = 1: {start.message}")
     before = peeled(conclusion, n)
     left, right = before.args if isinstance(before, sympy.Eq) else (0, 0)
-    grown = peeled(conclusion.subs(n, n + 1), n)
     if grown in (True, sympy.true):
         return Outcome(True, f"by induction on {n}")
+    if grown in (False, sympy.false):
+        return Outcome(False, f"induction, from {n} to {n} + 1: the sides differ")
     grown_left, grown_right = grown.args
-    later = [each.subs(n, n + 1) for each in premises]
     difference = sympy.Eq(grown_left - left, grown_right - right, evaluate=False)
-    follow = _equal(difference, [*premises, *later], how)
+    follow = _equal(difference, given, how)
     if not follow.ok:
         return Outcome(False, f"induction, from {n} to {n} + 1: {follow.message}")
     return Outcome(True, f"by induction on {n}")
@@ -70,9 +74,9 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
     except ValueError as error:
         return Outcome(False, str(error))
     sides = [left, right, *[e.rhs for e in equations]]
-    undefined = _undefined(sides, premises, evaluate=how.evaluate)
-    if undefined:
-        return Outcome(False, undefined)
+    missing = undefined(sides, premises, evaluate=how.evaluate)
+    if missing:
+        return Outcome(False, missing)
     difference = left - right
     for _ in range(_ROUNDS):
         before = difference
@@ -97,10 +101,10 @@ def _equal(conclusion: Any, premises: Sequence[Any], how: Identity) -> Outcome:
     return vanishes(difference, premises)
 
 
-def _undefined(
+def undefined(
     expressions: Sequence[Any], premises: Sequence[Any], *, evaluate: bool = False
 ) -> str:
-    """A condition that SymPy's algebra takes for granted and the premises do not give."""
+    """A condition that SymPy's algebra takes for granted and the premises do not give; or ''."""
     for expression in expressions:
         for condition in conditions(expression):
             carried_out = evaluate and condition.has(Integral) and not not_regular(condition, ())
@@ -121,9 +125,9 @@ def vanishes(difference: Any, premises: Sequence[Any] = ()) -> Outcome:
     if witness:
         shown = ", ".join(f"{names.get(x, x)} = {value}" for x, value in witness.items())
         return Outcome(False, f"left - right is not 0 at {shown or 'every point'}")
-    undefined = conditions(normal) and _undefined([normal], premises)
-    if undefined:
-        return Outcome(False, undefined)
+    missing = undefined([normal], premises)
+    if missing:
+        return Outcome(False, missing)
     for simplified in (
         lambda e: sympy.expand(sympy.numer(sympy.together(e))),
         lambda e: sympy.expand(sympy.powsimp(sympy.expand(e))),

@@ -11,7 +11,7 @@ from sympy import Integral, Sum
 from bounds.operators import random_atoms
 from bounds.proof.rational import prove
 from bounds.proof.step import Identity
-from bounds.proof.wellformed import SMOOTH, not_smooth
+from bounds.proof.wellformed import SMOOTH, not_smooth, singular
 
 
 def gaussian_mean(argument: Any) -> Any:
@@ -88,7 +88,7 @@ def not_regular(expression: Any, premises: Sequence[Any]) -> str:
         rough = not_smooth(integral.function, x, kinks=True)
         if rough:
             return rough
-        for base in _singular(integral.function, x):
+        for base in singular(integral.function, x):
             goal = sympy.Gt(base, 0, evaluate=False)
             if base.is_positive or prove([*premises, inside], goal).ok:
                 continue
@@ -103,20 +103,6 @@ def maybe_empty(expression: Any) -> str:
             if not sympy.expand(high - low + 1).is_nonnegative:
                 return f"{high} >= {low} - 1 is not known in {total}"
     return ""
-
-
-def _singular(e: Any, x: Any) -> set[Any]:
-    found: set[Any] = set()
-    for each in sympy.preorder_traversal(e):
-        if isinstance(each, sympy.log) and x in each.free_symbols:
-            found.add(each.args[0])
-        elif (
-            each.is_Pow
-            and x in each.base.free_symbols
-            and not (each.exp.is_integer and each.exp.is_nonnegative)
-        ):
-            found.add(each.base)
-    return found
 
 
 def transformed(expression: Any, how: Identity) -> Any:

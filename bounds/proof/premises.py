@@ -129,6 +129,8 @@ class Resolver:
         open_ = refresh(sentence)
         guards.extend(self._defined(open_, dict(values)))
         made = substituted(open_, dict(values))
+        if made.has(sympy.nan, sympy.zoo, sympy.I):
+            raise PremiseError(f"{sentence} is not defined for {dict(values)}")
         if not guards:
             return made
         if isinstance(made, sympy.Implies):
@@ -180,10 +182,12 @@ class Resolver:
             self.cited.append(premise.theorem)
         for key, value in premise.values.items():
             self._allowed(key, value)
-        self._not_captured(theorem, premise.values)
-        sentences = (theorem.statement, *[each.formula for each in theorem.assumptions])
-        items = tuple(premise.values.items())
-        for sentence in sentences:
+        # First what is fixed in that theorem, then its indices: an instance of the statement.
+        general = {k: v for k, v in premise.values.items() if isinstance(k, Index | Variable)}
+        fixed = {k: v for k, v in premise.values.items() if k not in general}
+        self._not_captured(theorem, fixed)
+        items = tuple(fixed.items())
+        for sentence in (theorem.statement, *[each.formula for each in theorem.assumptions]):
             for term, condition in _replaced_conditions(sentence, items):
                 if not self._holds(condition):
                     raise PremiseError(f"{condition} is not known, and {term} needs it")
@@ -193,7 +197,10 @@ class Resolver:
                 raise PremiseError(
                     f"{premise.theorem} assumes {assumption.id}, which is not known here: {wanted}"
                 )
-        return _replaced(theorem.statement, items)
+        statement = _replaced(theorem.statement, items)
+        if statement.has(sympy.nan, sympy.zoo, sympy.I):
+            raise PremiseError(f"{premise.theorem} is not defined for {fixed}")
+        return self._instance(statement, general) if general else statement
 
     def _not_captured(self, theorem: Theorem, values: Mapping[Any, Any]) -> None:
         """A value may not speak of an index in which an assumption on it is general already.
@@ -204,9 +211,7 @@ class Resolver:
         for assumption in theorem.assumptions:
             formula = assumption.formula
             general = {
-                symbol
-                for symbol in formula.free_symbols
-                if isinstance(symbol, Index | Variable) and symbol not in values
+                symbol for symbol in formula.free_symbols if isinstance(symbol, Index | Variable)
             }
             names = formula.free_symbols | {each.func for each in formula.atoms(AppliedUndef)}
             for key, value in values.items():

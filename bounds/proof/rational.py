@@ -12,6 +12,7 @@ from bounds.proof.congruence import axioms
 from bounds.proof.peeling import induction_refused, peeled
 from bounds.proof.step import Arithmetic, Step
 from bounds.proof.tools import Outcome, load
+from bounds.proof.wellformed import replaced_conditions
 from bounds.proof.z3_terms import Translator
 
 
@@ -24,24 +25,38 @@ def check(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     refused = induction_refused(n, premises)
     if refused:
         return Outcome(False, refused)
-    base = 1
-    start = prove(
-        [peeled(each.subs(n, base)) for each in premises],
-        peeled(step.conclusion.subs(n, base)),
-        integers=how.integers,
-        budget=how.budget,
-    )
-    if not start.ok:
-        return Outcome(False, f"induction, {n} = {base}: {start.message}")
-    follow = prove(
-        [*premises, *[each.subs(n, n + 1) for each in premises], peeled(step.conclusion, n)],
-        peeled(step.conclusion.subs(n, n + 1), n),
-        integers=how.integers,
-        budget=how.budget,
-    )
-    if not follow.ok:
-        return Outcome(False, f"induction, from {n} to {n} + 1: {follow.message}")
+    try:
+        first = [peeled(instance(each, n, 1, ())) for each in premises]
+        start = peeled(instance(step.conclusion, n, 1, first))
+        given = [*premises, *[instance(each, n, n + 1, premises) for each in premises]]
+        later = peeled(instance(step.conclusion, n, n + 1, given), n)
+    except ValueError as error:
+        return Outcome(False, f"induction on {n}: {error}")
+    outcome = prove(first, start, integers=how.integers, budget=how.budget)
+    if not outcome.ok:
+        return Outcome(False, f"induction, {n} = 1: {outcome.message}")
+    given.append(peeled(step.conclusion, n))
+    outcome = prove(given, later, integers=how.integers, budget=how.budget)
+    if not outcome.ok:
+        return Outcome(False, f"induction, from {n} to {n} + 1: {outcome.message}")
     return Outcome(True, f"by induction on {n}")
+
+
+def instance(sentence: Any, symbol: Any, value: Any, premises: Sequence[Any]) -> Any:
+    """A sentence at one value of an induction index, where its terms are still defined.
+
+    Raises
+    ------
+    ValueError
+        A denominator, root or logarithm that the premises do not show to be defined there.
+    """
+    made = sentence.subs(symbol, value)
+    for term, condition in replaced_conditions(sentence, lambda e: e.subs(symbol, value)):
+        if not prove(premises, condition, budget=1_000_000).ok:
+            raise ValueError(f"{condition} is not known, and {term} needs it at {symbol} = {value}")
+    if made.has(sympy.nan, sympy.zoo, sympy.I):
+        raise ValueError(f"{sentence} is not defined at {symbol} = {value}")
+    return made
 
 
 def prove(

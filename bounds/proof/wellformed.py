@@ -8,7 +8,7 @@ conditions listed here.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import sympy
@@ -37,6 +37,24 @@ SMOOTH = (
 )
 
 
+#: Functions that are real for real arguments.
+_REAL = (
+    *SMOOTH,
+    sympy.Abs,
+    sympy.sign,
+    sympy.Max,
+    sympy.Min,
+    sympy.floor,
+    sympy.ceiling,
+    sympy.Piecewise,
+    ExprCondPair,
+)
+#: Functions that are so for positive ones.
+_GAMMA = (sympy.gamma, sympy.loggamma)
+#: Functions of integers >= 0.
+_COUNTS = (sympy.binomial, sympy.factorial)
+
+
 @functools.lru_cache(maxsize=20_000)
 def refused(sentence: Any) -> str:
     """Why no rule may read a sentence; empty when it may."""
@@ -45,6 +63,13 @@ def refused(sentence: Any) -> str:
             reason = _sum_refused(e)
         elif isinstance(e, Integral):
             reason = _integral_refused(e)
+        elif isinstance(e, sympy.Piecewise):
+            reason = "" if e.args[-1][1] == sympy.true else f"no last case in {e}"
+        elif isinstance(e, sympy.Function):
+            known = isinstance(e, (*_REAL, *_GAMMA, *_COUNTS, AppliedUndef, E))
+            reason = "" if known else f"no rule knows the function {e.func.__name__}"
+        elif e in (sympy.nan, sympy.zoo, sympy.I):
+            reason = f"{e} is no real number"
         else:
             continue
         if reason:
@@ -83,7 +108,91 @@ def _integral_refused(integral: Any) -> str:
         reason = range_refused(*limit)
         if reason:
             return reason
+        reason = _divergent(integral.function, *limit)
+        if reason:
+            return reason
     return ""
+
+
+def _divergent(integrand: Any, symbol: Any, low: Any, high: Any) -> str:
+    """Why an integral might not exist: a pole between the limits, or a tail that does not fall."""
+    from bounds.proof.rational import prove  # the rule reads sentences that were checked here
+
+    running = sympy.Dummy("x", real=True)
+    inside = [
+        each
+        for each in (
+            sympy.Le(low, running, evaluate=False),
+            sympy.Le(running, high, evaluate=False),
+        )
+        if not each.has(sympy.oo, -sympy.oo)
+    ]
+    other = (
+        []
+        if len(inside) < 2
+        else [
+            sympy.Or(
+                sympy.And(*inside),
+                sympy.And(
+                    sympy.Le(high, running, evaluate=False), sympy.Le(running, low, evaluate=False)
+                ),
+            )
+        ]
+    )
+    for base in singular(integrand, symbol):
+        here = base.xreplace({symbol: running})
+        if here.is_positive:
+            continue
+        if not prove(other or inside, sympy.Gt(here, 0, evaluate=False), budget=1_000_000).ok:
+            return f"{base} may be 0 between the limits of an integral over {symbol}"
+    if not {sympy.oo, -sympy.oo} & {low, high}:
+        return ""
+    for term in sympy.Add.make_args(sympy.expand(integrand)):
+        if not _falls(term, symbol):
+            return (
+                f"{term} is not seen to fall like exp(-x^2): its integral over {symbol} may diverge"
+            )
+    return ""
+
+
+def singular(e: Any, x: Any) -> set[Any]:
+    """Bases of negative or fractional powers and arguments of logarithms that contain x."""
+    found: set[Any] = set()
+    for each in sympy.preorder_traversal(e):
+        if isinstance(each, sympy.log) and x in each.free_symbols:
+            found.add(each.args[0])
+        elif getattr(each, "is_Pow", False) and x in each.base.free_symbols:
+            whole = each.exp.is_nonnegative and (each.exp.is_integer or each.base.is_nonnegative)
+            if not whole:
+                found.add(each.base)
+    return found
+
+
+def _falls(term: Any, x: Any) -> bool:
+    """Whether a product has a factor exp(-c x^2 + …), c > 0, and nothing that grows as fast."""
+    exponent = sympy.S.Zero
+    others = []
+    for factor in sympy.Mul.make_args(term):
+        base, power = factor.as_base_exp()
+        if isinstance(factor, sympy.exp):
+            exponent += factor.args[0]
+        elif isinstance(base, sympy.exp) and x not in power.free_symbols:
+            exponent += base.args[0] * power
+        else:
+            others.append(factor)
+    exponent = sympy.expand(exponent)
+    leading = exponent.coeff(x, 2)
+    rest = sympy.expand(exponent - leading * x**2 - exponent.coeff(x, 1) * x)
+    if x in rest.free_symbols or not leading.is_negative:
+        return False
+    for factor in others:
+        for each in factor.atoms(sympy.exp, sympy.sinh, sympy.cosh):
+            inner = sympy.expand(each.args[0])
+            if x in sympy.expand(inner - inner.coeff(x, 1) * x).free_symbols:
+                return False
+        if any(x in each.exp.free_symbols for each in factor.atoms(sympy.Pow)):
+            return False
+    return True
 
 
 def range_refused(symbol: Any, low: Any, high: Any) -> str:
@@ -127,9 +236,19 @@ def conditions(expression: Any) -> list[Any]:
 
 def condition_of(e: Any) -> Any:
     """The condition under which one function or power is real, if SymPy does not know it."""
-    if isinstance(e, sympy.log):
+    if isinstance(e, sympy.log | sympy.gamma | sympy.loggamma):
         return log_condition(e.args[0])
+    if isinstance(e, _COUNTS):
+        return count_condition(e.args)
     return power_condition(e.base, e.exp) if e.is_Pow else None
+
+
+def count_condition(arguments: Sequence[Any]) -> Any:
+    """``argument >= 0`` for those that SymPy does not know to be; false if one is no integer."""
+    if not all(each.is_integer for each in arguments):
+        return sympy.false
+    open_ = [sympy.Ge(each, 0, evaluate=False) for each in arguments if not each.is_nonnegative]
+    return sympy.And(*open_) if open_ else None
 
 
 def log_condition(argument: Any) -> Any:
@@ -157,8 +276,10 @@ def replaced_conditions(sentence: Any, replace: Callable[[Any], Any]) -> list[tu
     """
     found: list[tuple[Any, Any]] = []
     for e in sympy.preorder_traversal(sentence):
-        if isinstance(e, sympy.log):
+        if isinstance(e, sympy.log | sympy.gamma | sympy.loggamma):
             condition = log_condition(replace(e.args[0]))
+        elif isinstance(e, _COUNTS):
+            condition = count_condition([replace(each) for each in e.args])
         elif getattr(e, "is_Pow", False):
             condition = power_condition(replace(e.base), replace(e.exp))
         else:
@@ -203,20 +324,6 @@ def _binds(e: Any) -> set[Any]:
     return set()
 
 
-#: Functions that are real for real arguments.
-_REAL = (
-    *SMOOTH,
-    sympy.Abs,
-    sympy.sign,
-    sympy.Max,
-    sympy.Min,
-    sympy.floor,
-    sympy.ceiling,
-    sympy.Piecewise,
-    ExprCondPair,
-)
-
-
 def is_real(e: Any, *, total: bool = False) -> bool:
     """Whether an expression is a real number wherever its divisions are defined.
 
@@ -229,7 +336,7 @@ def is_real(e: Any, *, total: bool = False) -> bool:
         return True
     if isinstance(e, Sum | Integral | sympy.Derivative | sympy.Limit | E):
         return is_real(e.args[0], total=total)
-    if not isinstance(e, _REAL):
+    if not isinstance(e, (*_REAL, *_GAMMA, *_COUNTS)):
         return False
     if not total and not (e.is_Pow and e.exp.is_integer):
         condition = condition_of(e)
