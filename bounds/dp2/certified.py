@@ -168,17 +168,31 @@ def trivial_bound(inputs: Inputs) -> float:
 def smooth_delay(inputs: Inputs) -> float | None:
     """The real s that minimises the staleness branch with T/2s for r(T) (`dp2.S2`).
 
-    ln Phi is convex in ln s there, so a search by thirds finds it. None without a staleness
+    ln Phi is convex in ln s there, so bisection on its slope finds it. None without a staleness
     promise.
     """
     if inputs.staleness_intercept is None:
         return None
     low, high = 0.0, float(np.log(max(inputs.steps, 2)))
-    for _ in range(200):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        values = bound(inputs, np.exp([left, right]), exact=False, branch="staleness")
-        low, high = (low, right) if values[0] <= values[1] else (left, high)
+    # The slope of a convex function changes sign once; values near the minimum are too flat.
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if _slope(inputs, middle) >= 0 else (middle, high)
     return float(np.exp((low + high) / 2))
+
+
+def _slope(inputs: Inputs, log_delay: float) -> float:
+    """d ln(Phi^2)/d ln s of the staleness branch with T/2s in place of r(T)."""
+    s = float(np.exp(log_delay))
+    c1, c2 = float(inputs.staleness_intercept or 0), float(inputs.staleness_slope or 0)
+    noise = inputs.noise_std**2 / s
+    roots = np.sqrt(inputs.sizes**2 + noise)
+    norm = float(inputs.counts @ roots) + inputs.dimension * inputs.damping
+    shrinking = 0.0 if noise == 0 else -noise / 2 * float(inputs.counts @ (1 / roots)) / norm
+    switching = inputs.variation_ratio * inputs.steps / (2 * s)
+    scale = inputs.gradient_bound / inputs.damping
+    stale = scale * (c1 + c2 * s) + inputs.preconditioned_noise_std**2
+    return 2 * shrinking - switching / (1 + switching) + scale * c2 * s / stale
 
 
 def constant_norm_delay(inputs: Inputs) -> float | None:

@@ -41,6 +41,9 @@ class Inputs:
         c1, c2 with E||g_t||_1 <= (c1 + c2 s) D1(s) at every step; None where nothing is known.
     diameter : float
         R, the side of the box. Phi, DP-SGD's value and the trivial bound are proportional to it.
+    repeats : int
+        How many coordinates each entry of `mean_gradient` stands for: a billion equal means need
+        no vector of a billion.
     mode : str
         ``"common"``: collection steps move in the metric D too; ``"freeze"``: they do not move.
         The latter counts r(T) updates, one more than `dp2.CTV.freeze` needs.
@@ -58,6 +61,7 @@ class Inputs:
     staleness_slope: float | None = None
     diameter: float = 1.0
     mode: str = "common"
+    repeats: int = 1
     sizes: Array = field(init=False, repr=False, compare=False)
     counts: Array = field(init=False, repr=False, compare=False)
 
@@ -84,18 +88,21 @@ class Inputs:
                 raise ValueError(f"{name}={value!r}: must be >= 0 and finite")
         if self.mode not in MODES:
             raise ValueError(f"mode={self.mode!r}: must be one of {', '.join(MODES)}")
+        if self.repeats < 1:
+            raise ValueError(f"repeats={self.repeats!r}: must be at least 1")
         # Equal means need one square root: a-priori means are all the same.
         sizes, counts = np.unique(np.abs(means), return_counts=True)
         object.__setattr__(self, "sizes", sizes)
-        object.__setattr__(self, "counts", counts.astype(np.float64))
+        object.__setattr__(self, "counts", counts * float(self.repeats))
 
     @property
     def dimension(self) -> int:
         """d."""
-        return int(self.mean_gradient.size)
+        return int(self.mean_gradient.size) * self.repeats
 
     def to_json(self) -> dict[str, Any]:
         """The numbers; the mean gradient by its l1 norm."""
         given = {each.name: getattr(self, each.name) for each in fields(self) if each.init}
-        given["mean_gradient_l1"] = float(np.abs(given.pop("mean_gradient")).sum())
+        each_l1 = float(np.abs(given.pop("mean_gradient")).sum())
+        given["mean_gradient_l1"] = each_l1 * given.pop("repeats")
         return given | {"dimension": self.dimension}

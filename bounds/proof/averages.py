@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import sympy
@@ -14,7 +15,7 @@ from bounds.proof.conditioning import covered
 from bounds.proof.convexity import curvature
 from bounds.proof.identity import undefined, vanishes
 from bounds.proof.linearity import applied, operator_refused, ordered, same_order
-from bounds.proof.methods import CauchySchwarz, Integrate, Jensen
+from bounds.proof.methods import Integrate, Jensen
 from bounds.proof.step import Step
 from bounds.proof.tools import Outcome
 from bounds.proof.wellformed import is_real
@@ -22,7 +23,7 @@ from bounds.proof.wellformed import is_real
 
 def jensen(step: Step, premises: Sequence[Any]) -> Outcome:
     """Rule 4: phi of a mean and the mean of phi."""
-    how: Jensen = step.by
+    how = replace(step.by, argument=sympy.sympify(step.by.argument))
     (x,) = how.function.variables
     if not is_real(how.argument):
         return Outcome(False, f"{how.argument} is not known to be real")
@@ -113,12 +114,14 @@ def _weights_refused(over: Any, premises: Sequence[Any]) -> str:
 
 def cauchy_schwarz(step: Step, premises: Sequence[Any]) -> Outcome:
     """Rule 5: the mean of a product and the means of the squares."""
-    how: CauchySchwarz = step.by
+    first, second = sympy.sympify(step.by.first), sympy.sympify(step.by.second)
+    how = replace(step.by, first=first, second=second)
     over = how.over or (E,)
     for factor in (how.first, how.second):
         if not is_real(factor):
             return Outcome(False, f"{factor} is not known to be real")
-    missing = undefined([sympy.sympify(how.first), sympy.sympify(how.second)], premises)
+    weights = [each.weight for each in over if isinstance(each, Integrate)]
+    missing = undefined([how.first, how.second, *weights], premises)
     if missing:
         return Outcome(False, missing)
     for operator in over:

@@ -20,6 +20,9 @@ def tower(step: Step, premises: Sequence[Any]) -> Outcome:
     laws = [canonical(each) for each in premises if isinstance(each, Conditional)]
     if not laws:
         return Outcome(False, "no premise Conditional(X, M, past)")
+    missing = undefined([each for law in laws for each in law.args[:2]], premises)
+    if missing:
+        return Outcome(False, missing)
     replacements = [(law.args[0], law.args[1], law.args[2:]) for law in laws]
     return _after_replacement(step, premises, replacements)
 

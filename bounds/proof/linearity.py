@@ -87,7 +87,12 @@ def _monotone(step: Step, premises: Sequence[Any]) -> Outcome:
             follows = prove([*given, *bounds], guard)
         if not follows.ok:
             return Outcome(False, f"the limits do not imply {guard}: {follows.message}")
-    small, large = (applied(step.by.over, side) for side in sides)
+    small, large = (applied(step.by.over, sympy.sympify(side)) for side in sides)
+    weights = [each.weight for each in step.by.over if isinstance(each, Integrate)]
+    weighted = any(each != 1 for each in weights)  # a weight could cancel what it divides
+    missing = undefined([*weights, *(sides if weighted else ())], [*given, *bounds])
+    if missing:
+        return Outcome(False, missing)
     if isinstance(goal, sympy.Eq):
         if not isinstance(relation, sympy.Eq):
             return Outcome(False, "an inequality gives no equation")

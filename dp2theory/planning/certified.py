@@ -237,7 +237,9 @@ class _Known:
         share = self.budget.batch_size / self.budget.dataset_size
         return sqrt(1 + (1 - share) / self.budget.batch_size)
 
-    def _inputs(self, means: Array, line: tuple[float, float] | None) -> Inputs:
+    def _inputs(
+        self, means: Array, line: tuple[float, float] | None, *, repeats: int = 1
+    ) -> Inputs:
         return Inputs(
             steps=self.budget.steps,
             mean_gradient=means,
@@ -249,6 +251,7 @@ class _Known:
             variation_ratio=sqrt(1 - self.ema),
             staleness_intercept=None if line is None else line[0],
             staleness_slope=None if line is None else line[1],
+            repeats=repeats,
         )
 
     def _answer(
@@ -286,11 +289,11 @@ class _Known:
     def a_priori(self) -> Certified:
         """By Cauchy-Schwarz the norm D1 is largest where all m_j are C/sqrt(d)."""
         size = self.gradient_bound
-        means = np.full(self.dimension, size / sqrt(self.dimension))
+        means = np.array([size / sqrt(self.dimension)])
         saturation = size / (self.small * sqrt(self.dimension))
         return self._answer(
             "a-priori",
-            self._inputs(means, None),
+            self._inputs(means, None, repeats=self.dimension),
             (saturation, 0.0),
             size**2,
             {

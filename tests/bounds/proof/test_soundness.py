@@ -264,6 +264,22 @@ def test_linearity_does_not_cancel_zeros():
     )
 
 
+def test_a_weight_does_not_cancel_zeros():
+    z = Variable("z", positive=True)
+    weight = deterministic("test_weight", nonnegative=True)(1)
+    larger = sympy.Max(1 / weight, 1 / weight - 1)
+    refused(
+        inequality("l", Le(1 / weight, larger)),
+        expectation(
+            "m",
+            Le(1, weight * larger, evaluate=False),
+            "l",
+            by=Linearity(over=(Integrate(z, 0, 1, weight),)),
+        ),
+        says="is not known",
+    )
+
+
 @pytest.mark.parametrize("function", [sympy.tan, sympy.cot, sympy.digamma, sympy.LambertW])
 def test_functions_with_poles_are_not_known(function):
     refused(inequality("a", same(function(x), y)), says="no rule knows")
