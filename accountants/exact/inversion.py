@@ -181,7 +181,9 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
     try:
         table, guess = table_for_epsilon(composition, epsilon)
     except AccuracyError:
-        return False
+        # Near the largest loss that a run can have the saddle is at a tilt beyond the tables; any
+        # smaller tilt proves a bound, too.
+        return _chernoff_below(composition, epsilon, log_delta)
     # The tabulated cumulants carry rounding of about 1e-15 a step.
     if table.log_chernoff(epsilon) + 1e-9 + 1e-14 * composition.steps < log_delta:
         return True
@@ -190,6 +192,19 @@ def surely_below(composition: Composition, epsilon: float, log_delta: float) -> 
     found = _Best(EXACT)
     _contour_delta(composition, table, epsilon, guess, _QUICK[:1], _QUICK_WORK, found)
     return found.bracket is not None and found.bracket.upper < log_delta
+
+
+def _chernoff_below(composition: Composition, epsilon: float, log_delta: float) -> bool:
+    """Whether a Chernoff bound at a tilt that can be tabulated is below exp(``log_delta``)."""
+    centre = composition.typical_tilt(log_delta)
+    for factor in (1.0, 10.0, 100.0, 1000.0):
+        try:
+            table = composition.table(np.geomspace(factor * centre / 3, factor * centre * 3, 8))
+        except AccuracyError:
+            return False
+        if table.log_chernoff(epsilon) + 1e-9 + 1e-14 * composition.steps < log_delta:
+            return True
+    return False
 
 
 def _convolves_slowly(composition: Composition) -> bool:

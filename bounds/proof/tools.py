@@ -32,5 +32,6 @@ def load(name: str) -> Any:
     except ImportError as error:
         package = {"z3": "z3-solver", "flint": "python-flint"}[name]
         raise MissingTool(
-            f"{package} is not installed and proofs need it: pip install 'dp2theory[prove]'"
+            f"{package} is not installed and proofs need it (extra `prove`): "
+            "pip install z3-solver python-flint"
         ) from error

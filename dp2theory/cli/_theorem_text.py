@@ -44,7 +44,7 @@ def _outcome(proof: Mapping[str, Any]) -> str:
     if not proof["ok"]:
         return "FAILS"
     count = len(proof["assumed"])
-    return f"holds, {count} assumed" if count else "holds"
+    return f"rests on {count} assumed" if count else "proved"
 
 
 def verdict(result: Mapping[str, Any]) -> str:
@@ -56,8 +56,11 @@ def verdict(result: Mapping[str, Any]) -> str:
     count = f"{len(proof['steps'])} steps"
     if proof["cited"]:
         count += f" and the proofs of {', '.join(proof['cited'])}"
+    if proof["steps"][-1]["rule"] == "assumed":
+        return f"{result['id']}: NOT PROVED; the statement itself is assumed, nothing checks it"
     if proof["assumed"]:
-        return f"{result['id']}: holds; of {count} these are assumed: {', '.join(proof['assumed'])}"
+        rests = ", ".join(proof["assumed"])
+        return f"{result['id']}: follows from what is assumed, not proved, in {count}: {rests}"
     return f"{result['id']}: proved; nothing assumed in {count}"
 
 

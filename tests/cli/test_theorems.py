@@ -49,7 +49,7 @@ def test_list_shows_every_theorem_and_replays_nothing(cli, monkeypatch):
 def test_replaying_all(cli):
     outcome = cli(f"{COMMAND} --replay")
     assert (outcome.code, outcome.err) == (0, "")
-    assert "holds, 2 assumed" in outcome.out
+    assert "rests on 2 assumed" in outcome.out
     (row,) = cli(f"{COMMAND} --replay --json").document["result"]["theorems"]
     assert row["proof"] == {
         "ok": True,
@@ -58,7 +58,7 @@ def test_replaying_all(cli):
         "failed": [],
         "seconds": 0.5,
     }
-    assert cli(f"{COMMAND} --replay --quiet").out == "dp2.made holds, 2 assumed\n"
+    assert cli(f"{COMMAND} --replay --quiet").out == "dp2.made rests on 2 assumed\n"
 
 
 def test_a_failing_proof_is_exit_3_and_the_result_is_there(cli, made):
@@ -87,7 +87,7 @@ def test_one_theorem_in_full(cli):
         "[code] clipped: gradients are clipped",
         "[you] noise: the noise is small",
         "expectation (Linearity) ok 0.125 monotone",
-        "holds; of 4 steps and the proofs of dp2.other these are assumed: known, dp2.other: tail",
+        "follows from what is assumed, not proved, in 4 steps and the proofs of dp2.other: known,",
         "unused assumptions: noise",
         "bound(gradient_bound)",
         "attained by g = C only",
@@ -97,7 +97,9 @@ def test_one_theorem_in_full(cli):
     result = cli(f"{COMMAND} dp2.made --json").document["result"]
     assert result["statement"] == str(MADE.statement)
     assert result["proof"]["ok"] is True
-    assert cli(f"{COMMAND} dp2.made --quiet").out.startswith("dp2.made: holds; of 4 steps ")
+    assert cli(f"{COMMAND} dp2.made --quiet").out.startswith(
+        "dp2.made: follows from what is assumed, not proved, in 4 steps "
+    )
 
 
 def test_a_failure_of_the_proof_as_a_whole_is_told(cli, made):
@@ -145,7 +147,7 @@ def test_bad_input_is_one_line_and_exit_2(cli, words, told):
 @pytest.mark.parametrize("words", ["--replay", "dp2.made", "dp2.made --json"])
 def test_a_missing_decision_procedure_names_the_extra(cli, monkeypatch, module, package, words):
     monkeypatch.setitem(sys.modules, module, None)
-    cli(f"{COMMAND} {words}").refused(2, package, "dp2theory[prove]")
+    cli(f"{COMMAND} {words}").refused(2, package, "extra `prove`")
     assert cli(COMMAND).code == 0
     assert cli(f"{COMMAND} dp2.made --latex").code == 0
 
