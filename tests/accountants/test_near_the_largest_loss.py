@@ -1,4 +1,4 @@
-"""An ε just below the largest loss of one direction, where that direction's δ is next to nothing."""
+"""An ε just below the largest loss of one direction, whose own δ is next to nothing there."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ STEPS = 468
 LARGEST = -STEPS * math.log1p(-256 / 60_000)
 
 
-@pytest.mark.parametrize("below", [1e-3, 1.03e-3, 1e-5])
-def test_delta_is_that_of_the_other_direction(below):
+@pytest.mark.slow  # three seconds an answer
+def test_delta_is_that_of_the_other_direction():
+    below = 1e-3
     accountant = ExactAccountant()
     accountant.compose(dp.SelfComposedDpEvent(SAMPLED, STEPS))
     near, beyond = accountant.get_delta(LARGEST - below), accountant.get_delta(LARGEST + below)
@@ -33,4 +34,4 @@ def test_calibration_to_such_an_epsilon():
         target_epsilon=2.0,
         target_delta=60_000**-1.1,
     )
-    assert 0.7 < made.noise_multiplier < 0.8
+    assert 1.98 < made.epsilon.upper <= 2
