@@ -115,9 +115,28 @@ def premise_text(premise: Premise) -> str:
 
 
 def general_in(sentence: sympy.Basic) -> list[str]:
-    """The indices and variables that a sentence holds for all values of."""
+    """The indices and variables that a sentence holds for all values of, with their domains.
+
+    Indices are positive integers; a variable is real, or ``"B > 0"``, ``"n integer"`` and the like.
+    """
     free = [each for each in sentence.free_symbols if isinstance(each, Index | Variable)]
-    return sorted(str(each) for each in free)
+    return [_with_domain(each) for each in sorted(free, key=str)]
+
+
+def _with_domain(symbol: sympy.Symbol) -> str:
+    if isinstance(symbol, Index):
+        return str(symbol)
+    signs = (
+        ("positive", "> 0"),
+        ("nonnegative", ">= 0"),
+        ("negative", "< 0"),
+        ("nonpositive", "<= 0"),
+    )
+    domain = next((words for sign, words in signs if getattr(symbol, f"is_{sign}")), "")
+    if not domain and symbol.is_nonzero:
+        domain = "!= 0"
+    whole = " integer" if symbol.is_integer else ""
+    return f"{symbol}{whole}{' ' + domain if domain else ''}"
 
 
 def symbols_of(theorem: Theorem) -> list[dict[str, str]]:

@@ -52,6 +52,8 @@ BRANCH_THEOREMS = {
     "clip": "dp2.gamma.clip",
 }
 NOTES = (
+    "The certified delay is no advice: worst-case bounds are loose, and this one charges a damped "
+    "preconditioner from the first step on. What to run is the advice above, which was measured.",
     "The certified values hold for convex losses, iterates kept in a box, batches of fixed size "
     "and adaptive steps that do not clip (clip norm C/damping there), and for the variant of DP² "
     "that divides by the preconditioner in its SGD phases too (Theorem C-TV). With the Poisson "
@@ -126,11 +128,13 @@ class Certified:
         best, steps = self.optimum, self.inputs.steps
         words = [f"s = {best.delay}"]
         if best.delay == steps:
-            words.append("the whole run: one phase without a preconditioner, which is DP-SGD")
+            words.append("the whole run: one phase, in which nothing is averaged yet")
         if best.vacuous:
-            words.append("vacuous: no less than R C sqrt(d), which needs no proof")
+            words.append(
+                "vacuous: too loose to choose a delay, no less than the trivial R C sqrt(d)"
+            )
         elif best.prefers_dp_sgd:
-            words.append("above the bound of DP-SGD, which it prefers")
+            words.append("above the bound of DP-SGD, the better guarantee")
         else:  # dp2.S2.same-knowledge
             words.append("below the bound of DP-SGD, but not below it given the same knowledge")
         return ", ".join(words)

@@ -148,7 +148,7 @@ def certified_header(plan: Mapping[str, Any]) -> list[str]:
     """Header of the table of certified values: a column per answer."""
     answers = plan["certified"]["answers"]
     return [
-        "certified [units of R C]",
+        "worst-case bound on E F(w) - F*",
         *(CERTIFIED_KINDS[each["kind"]] for each in answers),
         "theorem",
     ]
@@ -173,19 +173,20 @@ def certified_rows(plan: Mapping[str, Any]) -> list[list[str]]:
 
     delay = answers[0]["schedule"]["delay"]
     return [
-        row("delay s*", lambda each: number(each["delay"]), theorems["shape"]),
-        row("bound at s*", lambda each: number(each["value"]), theorems["value"]),
-        row("delays within 5 %", flat, theorems["value"]),
+        row("delay s* [steps]", lambda each: number(each["delay"]), theorems["shape"]),
+        row("bound at s* [R C]", lambda each: number(each["value"]), theorems["value"]),
+        row("delays within 5 % of it [steps]", flat, theorems["value"]),
         row("least gradient term", lambda each: CERTIFIED_BRANCHES[each["active_branch"]],
             ", ".join(dict.fromkeys(each["theorems"]["active_branch"] for each in answers))),
-        row("at the recommended delay", lambda each: number(each["at_recommended_delay"]),
+        row("bound at the advised delay [R C]", lambda each: number(each["at_recommended_delay"]),
             theorems["value"]),
-        row("DP-SGD", lambda each: number(each["dp_sgd"]), theorems["dp_sgd"]),
-        row("DP-SGD, same knowledge", lambda each: number(each["dp_sgd_with_same_knowledge"]),
-            theorems["same_knowledge"]),
-        row("no proof needed", lambda each: number(each["trivial"]), "–"),
-        row("vacuous", lambda each: "yes" if each["vacuous"] else "no", "–"),
-        row("φ's own minimiser", phi, theorems["phi"]),
-        row(f"log10 of the paper's factor, s = {delay}",
+        row("bound of DP-SGD [R C]", lambda each: number(each["dp_sgd"]), theorems["dp_sgd"]),
+        row("DP-SGD given the same knowledge [R C]",
+            lambda each: number(each["dp_sgd_with_same_knowledge"]), theorems["same_knowledge"]),
+        row("trivial bound, sqrt(d) [R C]", lambda each: number(each["trivial"]), "–"),
+        row("above the trivial bound (vacuous)",
+            lambda each: "yes" if each["vacuous"] else "no", "–"),
+        row("minimiser of the paper's φ", phi, theorems["phi"]),
+        row(f"log10 of the paper's factor at s = {delay}",
             lambda each: number(each["schedule"]["log10_factor"], 3), theorems["schedule"]),
     ]  # fmt: skip
