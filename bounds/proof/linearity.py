@@ -9,14 +9,14 @@ import sympy
 from sympy import Integral, Sum
 from sympy.core.relational import Relational
 
-from bounds.operators import E, Index, random_atoms
+from bounds.operators import E, random_atoms
 from bounds.proof.canonical import canonical
 from bounds.proof.identity import undefined, vanishes
 from bounds.proof.methods import Integrate
 from bounds.proof.rational import prove
 from bounds.proof.step import Step
 from bounds.proof.tools import Outcome
-from bounds.proof.wellformed import is_real, put_in, range_refused
+from bounds.proof.wellformed import index_refused, is_real, put_in, range_refused
 
 
 def linearity(step: Step, premises: Sequence[Any]) -> Outcome:
@@ -68,7 +68,7 @@ def _monotone(step: Step, premises: Sequence[Any]) -> Outcome:
     for side in sides:
         if not is_real(sympy.sympify(side)):
             return Outcome(False, f"{side} is not known to be real")
-    bound = {symbol for operator in step.by.over for symbol in _bound_by(operator)}
+    bound = {_range(operator)[0] for operator in step.by.over if operator is not E}
     if antecedent is not None and antecedent.free_symbols & bound:
         # It speaks of one value of an index, the sum runs over all of them.
         return Outcome(False, f"the antecedent {antecedent} is about a bound index")
@@ -78,7 +78,7 @@ def _monotone(step: Step, premises: Sequence[Any]) -> Outcome:
         refused = operator_refused(operator, given)
         if refused:
             return Outcome(False, refused)
-        bounds.extend(_limits(operator))
+        bounds.extend([] if operator is E else _limits(operator))
     if guard is not None:
         if random_atoms(guard):
             return Outcome(False, f"the guard {guard} is random")
@@ -129,19 +129,16 @@ def applied(over: Sequence[Any], inside: Any) -> Any:
     return inside
 
 
-def _bound_by(operator: Any) -> tuple[Any, ...]:
-    if operator is E:
-        return ()
-    return (operator.variable,) if isinstance(operator, Integrate) else (operator[0],)
+def _range(operator: Any) -> tuple[Any, Any, Any]:
+    """What a sum or an integral runs over, from where to where."""
+    if isinstance(operator, Integrate):
+        return operator.variable, sympy.sympify(operator.low), sympy.sympify(operator.high)
+    symbol, low, high = operator
+    return symbol, sympy.sympify(low), sympy.sympify(high)
 
 
 def _limits(operator: Any) -> list[Any]:
-    if operator is E:
-        return []
-    if isinstance(operator, Integrate):
-        x, low, high = operator.variable, operator.low, operator.high
-    else:
-        x, low, high = operator
+    x, low, high = _range(operator)
     return [
         each
         for each in (sympy.Ge(x, low), sympy.Le(x, high))
@@ -153,20 +150,15 @@ def operator_refused(operator: Any, given: Sequence[Any]) -> str:
     """Why an operator is not monotone here: a premise must be general in what it runs over."""
     if operator is E:
         return ""
-    if isinstance(operator, Integrate):
-        x, low, high, weight = operator.variable, operator.low, operator.high, operator.weight
-        reason = range_refused(x, sympy.sympify(low), sympy.sympify(high))
-        if reason:
-            return reason
-        if not sympy.sympify(weight).is_nonnegative:
-            return f"the weight {weight} is not known to be >= 0"
-        infinite = {sympy.oo, -sympy.oo} & {low, high}
-        if not infinite and not prove(given, sympy.Le(low, high, evaluate=False)).ok:
-            return f"{low} <= {high} is not known"
-        return "" if not infinite or (low != sympy.oo and high != -sympy.oo) else "empty integral"
-    x, low, _ = operator
-    if not isinstance(x, Index):
-        return f"{x} is no Index: the premise is not general in it"
-    if not sympy.sympify(low).is_positive:
-        return f"a sum over the index {x} starts at 1 or later, not at {low}"
-    return ""
+    x, low, high = _range(operator)
+    if not isinstance(operator, Integrate):
+        return index_refused(x, low, high)
+    reason = range_refused(x, low, high)
+    if reason:
+        return reason
+    if not sympy.sympify(operator.weight).is_nonnegative:
+        return f"the weight {operator.weight} is not known to be >= 0"
+    infinite = {sympy.oo, -sympy.oo} & {low, high}
+    if not infinite and not prove(given, sympy.Le(low, high, evaluate=False)).ok:
+        return f"{low} <= {high} is not known"
+    return "" if not infinite or (low != sympy.oo and high != -sympy.oo) else "empty integral"

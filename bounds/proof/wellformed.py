@@ -89,15 +89,22 @@ def _sum_refused(total: Any) -> str:
     for limit in total.limits:
         if len(limit) != 3:
             return f"a sum has two limits: {total}"
-        symbol, low, high = limit
-        if not isinstance(symbol, Index):
-            return f"the index {symbol} of a sum is no Index"
-        if low.has(sympy.oo) or high.has(sympy.oo):
-            return f"only finite sums are linear: {total}"
-        if not (low.is_integer and low.is_positive):
-            return f"a sum over the index {symbol} starts at 1 or later, not at {low}"
-        if not high.is_integer:
-            return f"the limit {high} of a sum is not known to be an integer"
+        reason = index_refused(*limit)
+        if reason:
+            return reason
+    return ""
+
+
+def index_refused(symbol: Any, low: Any, high: Any) -> str:
+    """Why a sum cannot run over a symbol from `low` to `high`."""
+    if not isinstance(symbol, Index):
+        return f"the index {symbol} of a sum is no Index"
+    if low.has(sympy.oo) or high.has(sympy.oo):
+        return f"only finite sums are linear, not one over {symbol} from {low} to {high}"
+    if not (low.is_integer and low.is_positive):
+        return f"a sum over the index {symbol} starts at 1 or later, not at {low}"
+    if not high.is_integer:
+        return f"the limit {high} of a sum is not known to be an integer"
     return ""
 
 
