@@ -126,12 +126,17 @@ def _words(assumptions: dict[str, bool]) -> str:
 
 
 def entries() -> dict[str, Entry]:
-    """All entries by letter, after the modules that define them are imported."""
-    from bounds import symbols  # noqa: F401  registers what both papers share
-    from bounds.dp2 import symbols as dp2  # noqa: F401
-    from bounds.resque import symbols as resque  # noqa: F401
+    """All entries by letter, in the order in which their modules define them.
 
-    return dict(_ENTRIES)
+    What was imported first does not matter: the shared symbols come first, then DP², then ReSQue.
+    """
+    from bounds import symbols
+    from bounds.dp2 import symbols as dp2
+    from bounds.resque import symbols as resque
+
+    defined = [value for module in (symbols, dp2, resque) for value in vars(module).values()]
+    ordered = [found.letter for each in defined if (found := entry_of(each)) is not None]
+    return {letter: _ENTRIES[letter] for letter in dict.fromkeys([*ordered, *_ENTRIES])}
 
 
 def entry_of(symbol: Any) -> Entry | None:

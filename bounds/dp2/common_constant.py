@@ -5,6 +5,7 @@ from __future__ import annotations
 from sympy import Abs, And, Implies, Integer, Lambda, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.best_step import best_step, best_step_proof
 from bounds.dp2.common_decay import DIVIDED_STEPS
 from bounds.dp2.common_models import common_models, metric_models
 from bounds.dp2.common_setting import (
@@ -48,7 +49,7 @@ from bounds.dp2.symbols import (
 from bounds.dp2.two_modes import NOISE
 from bounds.operators import E, Max, Variable
 from bounds.proof.methods import Linearity
-from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.proof.step import at, cite, expectation, inequality
 from bounds.symbols import T, d, j, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
@@ -314,20 +315,9 @@ TUNED = Theorem(
     assumptions=(
         *ANY_STEP.assumptions,
         Assumption("variation-cost", Eq(_V, V0), "V is what the updates cost at most", CODE),
-        Assumption("moments", Eq(_G, G0), "G is what gradients and noise cost at most", CODE),
-        Assumption("tuned", Eq(eta, sqrt(V0 / G0)), "eta is the best step for V and G", CODE),
+        *best_step(_G),
     ),
-    steps=(
-        identity("value", Eq(V0 / (2 * eta * T) + eta * G0 / (2 * T), sqrt(V0 * G0) / T), "tuned"),
-        inequality(
-            "any-step",
-            Le(GAP, V0 / (2 * eta * T) + eta * G0 / (2 * T)),
-            "variation-cost",
-            "moments",
-            cite("dp2.CTV.any-step"),
-        ),
-        inequality("bound", _TUNED, "value", "any-step"),
-    ),
+    steps=best_step_proof(_TUNED, GAP, "variation-cost", "dp2.CTV.any-step"),
     explanation=(
         "The best constant step makes both terms equal: R sqrt(D1 (1 + chi r) (Gamma + noise)/T) "
         "when all steps have the same moment, with exactly r = floor(K/2) updates. Many updates "

@@ -9,6 +9,7 @@ import numpy as np
 from sympy import Abs, Implies, Lambda, Sum, ceiling, floor, sqrt
 
 from bounds.assumptions import CALLER, CODE, Assumption
+from bounds.dp2.best_step import best_step, best_step_proof
 from bounds.dp2.counts import PHASES, adaptive_steps
 from bounds.dp2.master import CAVEATS
 from bounds.dp2.relations import Eq, Ge, Le
@@ -38,7 +39,7 @@ from bounds.dp2.two_rates import CITE_Q, GAP, RELATIVE_STEPS, RISES, RUN, G, V, 
 from bounds.model import Model
 from bounds.operators import E, Variable
 from bounds.proof.methods import Linearity
-from bounds.proof.step import at, cite, expectation, identity, inequality
+from bounds.proof.step import at, cite, expectation, inequality
 from bounds.symbols import T, d, j, t
 from bounds.theorem import Kind, Source, Status, Theorem
 
@@ -193,20 +194,9 @@ TUNED = Theorem(
     assumptions=(
         *ASSUMPTIONS,
         Assumption("variation", Eq(_V, V0), "V is what the cycles cost at most", CODE),
-        Assumption("moments", Eq(_G, G0), "G is what gradients and noise cost at most", CODE),
-        Assumption("tuned", Eq(eta, sqrt(V0 / G0)), "eta is the best step for V and G", CODE),
+        *best_step(_G),
     ),
-    steps=(
-        identity("value", Eq(V0 / (2 * eta * T) + eta * G0 / (2 * T), sqrt(V0 * G0) / T), "tuned"),
-        inequality(
-            "any-step",
-            Le(GAP, V0 / (2 * eta * T) + eta * G0 / (2 * T)),
-            "variation",
-            "moments",
-            cite("dp2.B.apriori"),
-        ),
-        inequality("bound", _BEST, "value", "any-step"),
-    ),
+    steps=best_step_proof(_BEST, GAP, "variation", "dp2.B.apriori"),
     explanation=(
         "With the best step the two terms of theorem B are equal, and the bound is the root of "
         "their product."
