@@ -22,6 +22,7 @@ from dp2theory.problems.protocol import (
     check_split,
 )
 from dp2theory.problems.rows import DenseRows
+from dp2theory.problems.squares import clip_factors
 from dp2theory.problems.validation import positive_real, whole_number
 
 _ERROR_STD = 0.1
@@ -148,6 +149,22 @@ class QuadraticProblem:
             norms = np.sqrt(np.einsum("ij,ij->i", gradients, gradients))
             return np.asarray((clip_norm / np.maximum(norms, clip_norm)) @ gradients)
         return np.asarray(gradients.sum(axis=0))
+
+    def squared_gradient_norms(self, parameters: Array, batch: IndexArray) -> Array:
+        """Return the norms of squared gradients (see `squares.SquaredGradients`)."""
+        return np.asarray(np.linalg.norm(self._squares(parameters, batch), axis=1))
+
+    def clipped_squared_gradient_sum(
+        self, parameters: Array, batch: IndexArray, *, clip_norm: float
+    ) -> Array:
+        """Return the sum of clipped squared gradients (see `squares.SquaredGradients`)."""
+        squares = self._squares(parameters, batch)
+        return np.asarray(clip_factors(np.linalg.norm(squares, axis=1), clip_norm) @ squares)
+
+    def _squares(self, parameters: Array, batch: IndexArray) -> Array:
+        weights = check_parameters(parameters, self.dimension)
+        indices = check_batch(batch, self.dataset_size)
+        return np.asarray((self.curvatures * (weights - self.centres[indices])) ** 2)
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss and its excess over the optimal value."""

@@ -15,6 +15,7 @@ from dp2theory.problems.protocol import (
     check_parameters,
     check_split,
 )
+from dp2theory.problems.squares import clip_factors
 
 
 @dataclass(frozen=True)
@@ -98,27 +99,49 @@ class MatrixFactorization:
         A rating touches 2 (factors + 1) coordinates, so a batch needs an (m, 2, factors + 1)
         array: the non-zeros of its gradients, and no more.
         """
+        check_clipping(clip_norm, preconditioner, self.dimension)
+        rows, gradients = self._gradients(parameters, batch)
+        if preconditioner is not None:
+            gradients /= preconditioner.reshape(-1, self.factors + 1)[rows]
+        if np.isfinite(clip_norm):
+            gradients *= (clip_norm / np.maximum(_norms(gradients), clip_norm))[:, None, None]
+        return self._scattered(rows, gradients)
+
+    def _gradients(self, parameters: Array, batch: IndexArray) -> tuple[IndexArray, Array]:
+        """Table rows (m, 2) that each rating touches, and its gradient there."""
         table = self._table(parameters)
         indices = check_batch(batch, self.dataset_size)
-        check_clipping(clip_norm, preconditioner, self.dimension)
-        train, k = self.splits["train"], self.factors
+        train = self.splits["train"]
         rows = np.stack([train.users[indices], self.users + train.items[indices]], axis=1)
         own = table[rows]
         errors = self._predict(own[:, 0], own[:, 1]) - train.values[indices]
         # The derivative in one side's factors is the other side's; in a bias it is 1.
         gradients = own[:, ::-1].copy()
-        gradients[:, :, k] = 1.0
+        gradients[:, :, self.factors] = 1.0
         gradients *= 2.0 * errors[:, None, None]
-        if preconditioner is not None:
-            gradients /= preconditioner.reshape(table.shape)[rows]
-        if np.isfinite(clip_norm):
-            norms = np.sqrt(np.einsum("ijk,ijk->i", gradients, gradients))
-            gradients *= (clip_norm / np.maximum(norms, clip_norm))[:, None, None]
-        where = (rows * (k + 1))[:, :, None] + np.arange(k + 1)
+        return rows, gradients
+
+    def _scattered(self, rows: IndexArray, vectors: Array) -> Array:
+        """The sum over ratings of vectors that live in these table rows."""
+        width = self.factors + 1
+        where = (rows * width)[:, :, None] + np.arange(width)
         # astype: bincount of no entries answers integers.
-        return np.bincount(
-            where.ravel(), weights=gradients.ravel(), minlength=self.dimension
-        ).astype(np.float64, copy=False)
+        return np.bincount(where.ravel(), weights=vectors.ravel(), minlength=self.dimension).astype(
+            np.float64, copy=False
+        )
+
+    def squared_gradient_norms(self, parameters: Array, batch: IndexArray) -> Array:
+        """Return the norms of squared gradients (see `squares.SquaredGradients`)."""
+        return _norms(self._gradients(parameters, batch)[1] ** 2)
+
+    def clipped_squared_gradient_sum(
+        self, parameters: Array, batch: IndexArray, *, clip_norm: float
+    ) -> Array:
+        """Return the sum of clipped squared gradients (see `squares.SquaredGradients`)."""
+        rows, gradients = self._gradients(parameters, batch)
+        squares = gradients**2
+        squares *= clip_factors(_norms(squares), clip_norm)[:, None, None]
+        return self._scattered(rows, squares)
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss and test_mse (the test loss under its usual name)."""
@@ -126,3 +149,8 @@ class MatrixFactorization:
             "train_loss": self.loss(parameters),
             "test_mse": self.loss(parameters, split="test"),
         }
+
+
+def _norms(vectors: Array) -> Array:
+    """The l2 norms of (m, 2, width) vectors, one for each rating."""
+    return np.asarray(np.sqrt(np.einsum("ijk,ijk->i", vectors, vectors)))

@@ -20,7 +20,8 @@ from dp2theory.problems.protocol import (
     check_parameters,
     check_split,
 )
-from dp2theory.problems.rows import Rows
+from dp2theory.problems.rows import Block, Rows
+from dp2theory.problems.squares import clip_factors
 
 
 class PointLoss(Protocol):
@@ -162,6 +163,27 @@ class LinearProblem:
             norms = np.abs(slopes) * block.norms()
             slopes = slopes * (clip_norm / np.maximum(norms, clip_norm))
         return block.weighted_sum(slopes)
+
+    def squared_gradient_norms(self, parameters: Array, batch: IndexArray) -> Array:
+        """Return the norms of squared gradients (see `squares.SquaredGradients`)."""
+        block, coefficients = self._squares(parameters, batch)
+        return coefficients * block.norms()
+
+    def clipped_squared_gradient_sum(
+        self, parameters: Array, batch: IndexArray, *, clip_norm: float
+    ) -> Array:
+        """Return the sum of clipped squared gradients (see `squares.SquaredGradients`)."""
+        block, coefficients = self._squares(parameters, batch)
+        factors = clip_factors(coefficients * block.norms(), clip_norm)
+        return block.weighted_sum(coefficients * factors)
+
+    def _squares(self, parameters: Array, batch: IndexArray) -> tuple[Block, Array]:
+        """Squared rows and squared slopes: g_i^2 is their product, row by row."""
+        weights = check_parameters(parameters, self.dimension)
+        indices = check_batch(batch, self.dataset_size)
+        block = self.rows["train"].take(indices)
+        slopes = self.point_loss.derivative(block.dot(weights), self.targets["train"][indices])
+        return block.squared(), slopes**2
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, and test_loss and test_accuracy where they exist."""

@@ -21,7 +21,8 @@ from dp2theory.problems.protocol import (
     check_parameters,
     check_split,
 )
-from dp2theory.problems.rows import Rows
+from dp2theory.problems.rows import Block, Rows
+from dp2theory.problems.squares import clip_factors
 
 
 @dataclass(frozen=True)
@@ -95,16 +96,9 @@ class MultiOutputProblem:
         preconditioner: Array | None = None,
     ) -> Array:
         """Return the sum of clipped gradients (see `Problem.clipped_gradient_sum`)."""
-        weights = self._weights(parameters)
-        indices = check_batch(batch, self.dataset_size)
         check_clipping(clip_norm, preconditioner, self.dimension)
-        block = self.rows["train"].take(indices)
-        logits = block.dot(weights)
-        if self.exclusive:
-            predicted = np.exp(logits - _log_sum_exp(logits)[:, None])
-        else:
-            predicted = logistic_sigmoid(logits)
-        residuals = predicted - self.targets["train"][indices]
+        weights = self._weights(parameters)
+        block, residuals = self._residuals(weights, batch)
         divisor = None if preconditioner is None else preconditioner.reshape(weights.shape)
         if np.isfinite(clip_norm):
             if divisor is None:
@@ -118,6 +112,31 @@ class MultiOutputProblem:
         if divisor is not None:
             total = total / divisor
         return np.asarray(total.ravel())
+
+    def _residuals(self, weights: Array, batch: IndexArray) -> tuple[Block, Array]:
+        """Rows and residual vectors: the gradient of record i is their outer product."""
+        indices = check_batch(batch, self.dataset_size)
+        block = self.rows["train"].take(indices)
+        logits = block.dot(weights)
+        if self.exclusive:
+            predicted = np.exp(logits - _log_sum_exp(logits)[:, None])
+        else:
+            predicted = logistic_sigmoid(logits)
+        return block, predicted - self.targets["train"][indices]
+
+    def squared_gradient_norms(self, parameters: Array, batch: IndexArray) -> Array:
+        """Return the norms of squared gradients (see `squares.SquaredGradients`)."""
+        block, residuals = self._residuals(self._weights(parameters), batch)
+        return np.asarray(block.squared().norms() * np.linalg.norm(residuals**2, axis=1))
+
+    def clipped_squared_gradient_sum(
+        self, parameters: Array, batch: IndexArray, *, clip_norm: float
+    ) -> Array:
+        """Return the sum of clipped squared gradients (see `squares.SquaredGradients`)."""
+        block, residuals = self._residuals(self._weights(parameters), batch)
+        rows, squares = block.squared(), residuals**2
+        factors = clip_factors(rows.norms() * np.linalg.norm(squares, axis=1), clip_norm)
+        return np.asarray(rows.weighted_sum(squares * factors[:, None]).ravel())
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, test_loss and test_accuracy (per label unless exclusive)."""

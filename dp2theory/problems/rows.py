@@ -29,6 +29,9 @@ class Rows(Protocol):
     def take(self, batch: IndexArray) -> Block:
         """Return the rows in `batch`, in that order, repeats included."""
 
+    def subset(self, records: IndexArray) -> Rows:
+        """Return a matrix of its own that holds the rows `records` and no others."""
+
 
 class Block(Protocol):
     """Some rows, taken out for one step."""
@@ -47,6 +50,9 @@ class Block(Protocol):
 
     def divided(self, divisor: Array) -> Block:
         """Return the rows with every column divided by `divisor` (features,)."""
+
+    def squared(self) -> Block:
+        """Return the rows with every entry squared."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +80,10 @@ class DenseBlock:
     def divided(self, divisor: Array) -> DenseBlock:
         """See `Block.divided`."""
         return DenseBlock(self.values / divisor)
+
+    def squared(self) -> DenseBlock:
+        """See `Block.squared`."""
+        return DenseBlock(self.values**2)
 
 
 @dataclass(frozen=True)
@@ -111,9 +121,7 @@ class SparseBlock:
 
     def squared_dot(self, weights: Array) -> Array:
         """See `Block.squared_dot`."""
-        return SparseBlock(
-            self.values**2, self.columns, self.starts, self.lengths, self.features
-        ).dot(weights)
+        return self.squared().dot(weights)
 
     def weighted_sum(self, coefficients: Array) -> Array:
         """See `Block.weighted_sum`."""
@@ -128,6 +136,11 @@ class SparseBlock:
     def divided(self, divisor: Array) -> SparseBlock:
         """See `Block.divided`."""
         values = self.values / divisor[self.columns]
+        return SparseBlock(values, self.columns, self.starts, self.lengths, self.features)
+
+    def squared(self) -> SparseBlock:
+        """See `Block.squared`."""
+        values = self.values**2
         return SparseBlock(values, self.columns, self.starts, self.lengths, self.features)
 
     def _matrix(self, values: Array) -> sparse.csr_array:
@@ -158,6 +171,10 @@ class DenseRows:
     def take(self, batch: IndexArray) -> DenseBlock:
         """See `Rows.take`."""
         return DenseBlock(self._values[batch])
+
+    def subset(self, records: IndexArray) -> DenseRows:
+        """See `Rows.subset`."""
+        return DenseRows(self._values[records])
 
 
 class SparseRows:
@@ -206,3 +223,7 @@ class SparseRows:
         return SparseBlock(
             self._values[where], self._columns[where], starts, lengths, self.shape[1]
         )
+
+    def subset(self, records: IndexArray) -> SparseRows:
+        """See `Rows.subset`."""
+        return SparseRows(self._matrix[records])
