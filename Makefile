@@ -3,7 +3,7 @@
 
 VENV := .venv
 PYTHON ?=
-EXTRAS := dev,data,certify,prove
+EXTRAS := dev,data,certify,prove,scale
 # The packages of `make integrations`, in an environment of their own. Any torch will do; a build
 # without CUDA is smaller: TORCH="torch --index-url …".
 INTEGRATIONS := .venv-integrations
@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint bench slow theorems mutants integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint slow study figures theorems mutants bench run-bench integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -34,6 +34,8 @@ help:
 	@echo "make lint    the checks of make test without the tests"
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
+	@echo "make study   the claims about DP² and its extensions, measured anew; writes docs/study.md"
+	@echo "make figures  every figure and table of the paper; writes docs/figures"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
 	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
@@ -79,6 +81,13 @@ test: lint
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
+# SEEDS_FROM names another source of seeds than the version; STORE keeps runs between calls.
+study: $(READY)
+	$(BIN)/python -m dp2theory.experiments.study $(if $(SEEDS_FROM),--seeds-from "$(SEEDS_FROM)") $(if $(STORE),--store "$(STORE)")
+
+figures: $(READY)
+	$(BIN)/python -m dp2theory.gallery
+
 # Exits with 2 when a proof fails; the pages are written all the same and say so.
 theorems: $(READY)
 	$(BIN)/python -m tests.bounds.theorem_pages
@@ -102,7 +111,10 @@ run-peers: $(READY)
 
 # `python -m benchmarks` exits 3 when a bar is missed. make prints that 3 ("Error 3") but, as for
 # every failed recipe, itself exits 2: call the module where the code is wanted.
-bench: $(READY)
+bench:
+	$(MAKE) EXTRAS=$(EXTRAS),bench READY=$(VENV)/.ready-bench run-bench
+
+run-bench: $(READY)
 	$(BIN)/python -m benchmarks
 
 format: $(READY)

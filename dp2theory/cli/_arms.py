@@ -83,15 +83,16 @@ def _tuned(
     request: "Request", resolved: Resolved, seeds: Sequence[int], tuned: dict[str, Any]
 ) -> tuple[Any, Any, Any]:
     """Optimizers and pilot by grid search: DP-SGD's first, the others around it."""
+    from dp2theory.optimizers.grids import GRIDS
     from dp2theory.optimizers.sgd import DpSgd
-    from dp2theory.optimizers.tuning import METHODS, check_seeds_apart, tuning_seeds
+    from dp2theory.optimizers.tuning import check_seeds_apart, tuning_seeds
     from dp2theory.planning.comparison import PilotSettings
 
     keys = tuning_seeds(request.tune_seeds)
     check_seeds_apart(keys, seeds)
     for name in (resolved.method, resolved.compare):
-        if name is not None and name not in METHODS:
-            raise ValueError(f"--tune: {name} has no grid; tunable are {', '.join(METHODS)}")
+        if name is not None and name not in GRIDS:
+            raise ValueError(f"--tune: {name} has no grid; tunable are {', '.join(GRIDS)}")
     sigma, plan = resolved.noise_multiplier, resolved.plan
     if plan is not None and resolved.compare is None:
         base = DpSgd(plan.learning_rate, plan.clip_norm, sigma)
@@ -128,7 +129,8 @@ def _search(
     base: "DpSgd | None",
     start: Any,
 ) -> "TunedOptimizer":
-    from dp2theory.planning.tuned import grid_size, tune_method
+    from dp2theory.optimizers.grids import grid_size
+    from dp2theory.planning.tuned import tune_method
 
     total = grid_size(method) * len(keys)
     with progress(f"tuning {method}", total, quiet=request.quiet) as advance:

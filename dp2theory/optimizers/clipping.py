@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dp2theory.optimizers.statistics import statistic_named
 from dp2theory.optimizers.steps import Query
 from dp2theory.problems.protocol import Array, IndexArray, Problem
 
@@ -17,7 +18,7 @@ def release_mean(
     expected_batch_size: float,
     rng: np.random.Generator,
 ) -> Array:
-    """Return (sum_i clip(g_i / D) + N(0, (sigma C)^2 I)) / b.
+    """Return (sum_i clip(g_i / D) + N(0, (sigma C)^2 I)) / b, or so for another statistic.
 
     Parameters
     ----------
@@ -26,22 +27,20 @@ def release_mean(
     batch : ndarray of int
         Records of this batch.
     query : Query
-        Clip norm C, noise multiplier sigma, preconditioner D.
+        Clip norm C, noise multiplier sigma, preconditioner D, and what is summed.
     expected_batch_size : float
         The divisor b. It must be public: the size of a Poisson batch is not.
     rng : numpy.random.Generator
-        One vector of `dimension` normals is drawn from it when sigma > 0. A seeded
+        One normal per coordinate of the sum is drawn from it when sigma > 0. A seeded
         generator is not a source of randomness for a deployment: whoever knows the seed
         removes the noise.
 
     Returns
     -------
-    ndarray, shape (dimension,)
+    ndarray, shape (dimension,) for gradients
         The noise in it has standard deviation sigma C / b per coordinate.
     """
-    total = problem.clipped_gradient_sum(
-        parameters, batch, clip_norm=query.clip_norm, preconditioner=query.preconditioner
-    )
+    total = statistic_named(query.statistic)(problem, parameters, batch, query)
     if query.noise_multiplier == 0:
         return total / expected_batch_size
     # Sampled after summing: one draw per step, on the sum.

@@ -10,11 +10,12 @@ import numpy as np
 
 from dp2theory.optimizers.batches import make_sampler
 from dp2theory.optimizers.clipping import release_mean
+from dp2theory.optimizers.ledger import Ledger
 from dp2theory.optimizers.results import DivergedRun as DivergedRun
 from dp2theory.optimizers.results import InterruptedRun as InterruptedRun
 from dp2theory.optimizers.results import RunResult as RunResult
 from dp2theory.optimizers.steps import Optimizer, OptimizerState
-from dp2theory.problems.protocol import Array, Problem, check_parameters
+from dp2theory.problems.protocol import Array, IndexArray, Problem, check_parameters
 from dp2theory.problems.validation import whole_number
 
 if TYPE_CHECKING:
@@ -59,9 +60,10 @@ def run(
     steps : int
         Number of steps to take, >= 0.
     rng : numpy.random.Generator or int
-        Drawn from in this order: initial parameters (if not given), then per step the batch
-        and the noise. Two runs with equal seeds and arguments agree bit for bit, and two
-        private optimizers with equal seeds meet the same batches and the same normals.
+        Drawn from in this order: initial parameters (if not given), then per release the
+        batch (where a new one is asked for) and the noise. Two runs with equal seeds and
+        arguments agree bit for bit, and two private optimizers with equal seeds meet the same
+        batches and the same normals as long as they make the same kinds of releases.
     initial_parameters : ndarray, shape (dimension,), optional
         Where to start; the problem's own start if None.
     initial_state : OptimizerState, optional
@@ -74,8 +76,8 @@ def run(
     on_step : callable, optional
         Called with the step number after each step.
     on_release : callable, optional
-        Called with the step number and the released noisy mean gradient (preconditioned in
-        adaptive phases) before it is applied; it must not be written to.
+        Called with the step number and each release (the noisy mean gradient, preconditioned
+        in adaptive phases) before it is applied; it must not be written to.
 
     Returns
     -------
@@ -99,6 +101,7 @@ def run(
     sampler = make_sampler(sampling, problem.dataset_size)
     steps = whole_number("steps", steps, minimum=0)
     start_step = whole_number("start_step", start_step, minimum=0)
+    _check_divisor(optimizer, sampler.expected_batch_size)
     if record_every is not None:
         record_every = whole_number("record_every", record_every)
     generator, seed = make_generator(rng)
@@ -108,8 +111,11 @@ def run(
 
     loss_steps: list[int] = []
     losses: list[float] = []
-    released_steps = 0
-    divisor = sampler.expected_batch_size
+    started_steps = 0
+    ledger = Ledger(sampler)
+    first_step = iterate[1].step
+    batch: IndexArray | None = None
+    everybody = np.arange(problem.dataset_size)
 
     def record(step: int) -> None:
         # The loss is computed first, so that an interrupt leaves the two lists of one length.
@@ -124,12 +130,12 @@ def run(
             sampling=sampling,
             parameters=iterate[0],
             state=iterate[1],
-            steps=released_steps,
+            steps=started_steps,
             start_step=start_step,
             final_loss=problem.loss(iterate[0]),
             loss_steps=np.asarray(loss_steps[: len(losses)], dtype=np.int64),
             losses=np.asarray(losses, dtype=np.float64),
-            ledger=sampler.event(optimizer.noise_multiplier, released_steps),
+            ledger=ledger.event(optimizer.noise_multiplier),
             seed=seed,
             bit_generator=type(generator.bit_generator).__name__,
             completed=completed,
@@ -140,25 +146,33 @@ def run(
         try:
             if record_every is not None:
                 record(start_step)
-            for t in range(start_step, start_step + steps):
+            while (done := iterate[1].step - first_step) < steps:
                 parameters, state = iterate
+                query = optimizer.query(state)
+                if query.records == "new-batch":
+                    batch = sampler.sample(generator)
+                whole = query.records == "all"
                 released = release_mean(
                     problem,
                     parameters,
-                    sampler.sample(generator),
-                    optimizer.query(state),
-                    expected_batch_size=divisor,
+                    everybody if whole or batch is None else batch,
+                    query,
+                    expected_batch_size=1.0 if whole else sampler.expected_batch_size,
                     rng=generator,
                 )
                 # Counted before anybody sees it: an interrupt must not lose a release.
-                released_steps += 1
+                ledger.add(query)
+                started_steps += query.records == "new-batch"
                 # A sum is finite only if all entries are, and is cheaper than a test of each.
                 if not math.isfinite(released.sum()):
                     raise DivergedRun(result(completed=False))
+                t = start_step + done
                 if on_release is not None:
                     on_release(t, released)
                 iterate = optimizer.apply(parameters, state, released)
-                done = t + 1 - start_step
+                if iterate[1].step == state.step:
+                    continue
+                done += 1
                 if record_every is not None and (done % record_every == 0 or done == steps):
                     record(t + 1)
                 if on_step is not None:
@@ -166,6 +180,16 @@ def run(
             return result(completed=True)  # in here, since its loss takes a while as well
         except KeyboardInterrupt:
             raise InterruptedRun(result(completed=False)) from None
+
+
+def _check_divisor(optimizer: Optimizer, expected: float) -> None:
+    """Refuse an optimizer that reckons with the noise of means over batches of another size."""
+    assumed = getattr(optimizer, "expected_batch_size", None)
+    if assumed is not None and not math.isclose(assumed, expected, rel_tol=1e-9):
+        raise ValueError(
+            f"expected_batch_size={assumed!r} of {optimizer.name} must be {expected!r}, the "
+            "divisor of the sums of this sampling"
+        )
 
 
 def _start(problem: Problem, given: Array | None, rng: np.random.Generator) -> Array:
@@ -184,11 +208,17 @@ def _start_state(
     if given is None:
         return fresh
     whole_number("initial_state.step", given.step, minimum=0)
-    if set(given.arrays) != set(fresh.arrays):
+    if given.stage:
         raise ValueError(
-            f"initial_state holds {sorted(given.arrays)}, {optimizer.name} needs "
-            f"{sorted(fresh.arrays)}"
+            f"initial_state.stage={given.stage!r} must be 0: its batch was not kept, and a step "
+            "goes on with the batch that it began with"
         )
+    for kind in ("arrays", "numbers"):
+        held, needed = set(getattr(given, kind)), set(getattr(fresh, kind))
+        if held != needed:
+            raise ValueError(
+                f"initial_state holds {sorted(held)}, {optimizer.name} needs {sorted(needed)}"
+            )
     for name, array in given.arrays.items():
         if np.shape(array) != (dimension,) or not np.all(np.isfinite(array)):
             raise ValueError(

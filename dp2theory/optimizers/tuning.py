@@ -1,17 +1,7 @@
-"""Structured tuning grids for the private optimizers.
+"""Grid search: the configuration of a method's grid with the smallest train loss.
 
-Free random search over six hyper-parameters often fails for DP², while a grid around the
-DP-SGD optimum works. Step sizes are effective steps eta = learning_rate * clip norm, the
-farthest one record can move the iterate in a step, times the expected batch size:
-
-- DP-SGD: eta in {0.3, 1, 3, 10}, clip norm in {0.5, 1, 2}.
-- DP-RMSProp: clip norm of the tuned DP-SGD, learning rate in {0.003, 0.01, 0.03, 0.1, 0.3}
-  (its step does not scale with the clip norm).
-- DP²-RMSProp: clip norm C1 of the tuned DP-SGD, eta1 in {0.1, 0.3, 1} and eta2 in
-  {1, 3, 10, 30, 100} times its eta; C2 = 500, damping 1e-7, ema 0.9. In the adaptive phases
-  eta2 = adaptive_learning_rate * C2.
-
-The choice is made by the train loss on the private data. That is not accounted.
+The grids are in `dp2theory.optimizers.grids`. The choice is made by the train loss on the
+private data. That is not accounted.
 """
 
 from __future__ import annotations
@@ -22,10 +12,11 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.optimizers.dp2 import Dp2RmsProp, resolve_phases
+from dp2theory.optimizers.batches import make_sampler
+from dp2theory.optimizers.dp2 import Phases, resolve_phases
+from dp2theory.optimizers.grids import GridContext, dp_sgd_grid, grid_of
 from dp2theory.optimizers.protocol import DivergedRun, run
 from dp2theory.optimizers.results import describe_optimizer
-from dp2theory.optimizers.rmsprop import DpRmsProp
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.steps import Optimizer
 from dp2theory.problems.protocol import Array, Problem
@@ -33,18 +24,12 @@ from dp2theory.problems.validation import whole_number
 
 if TYPE_CHECKING:
     from accountants.sampling import Sampling
+    from dp2theory.problems.public import PublicData
 
 NOT_ACCOUNTED = (
     "The hyper-parameters were chosen by the train loss on the private data; "
     "the privacy cost of this choice is not accounted."
 )
-METHODS = ("dp-sgd", "dp-rmsprop", "dp2-rmsprop")
-DP_SGD_STEPS = (0.3, 1.0, 3.0, 10.0)
-DP_SGD_CLIP_NORMS = (0.5, 1.0, 2.0)
-DP_RMSPROP_LEARNING_RATES = (0.003, 0.01, 0.03, 0.1, 0.3)
-DP2_SGD_FACTORS = (0.1, 0.3, 1.0)
-DP2_ADAPTIVE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0)
-PRECONDITIONED_CLIP_NORM = 500.0
 
 #: Tuning seeds start here, far from the small seeds that people evaluate with.
 FIRST_TUNING_SEED = 2**32
@@ -119,44 +104,6 @@ def check_seeds_apart(tuning: Iterable[int], evaluation: Iterable[int]) -> None:
         )
 
 
-def dp_sgd_grid(noise_multiplier: float) -> list[Optimizer]:
-    """Return the DP-SGD grid."""
-    return [
-        DpSgd(step / clip, clip, noise_multiplier)
-        for clip in DP_SGD_CLIP_NORMS
-        for step in DP_SGD_STEPS
-    ]
-
-
-def dp_rmsprop_grid(base: DpSgd, noise_multiplier: float) -> list[Optimizer]:
-    """Return the DP-RMSProp grid at the clip norm of `base`."""
-    return [DpRmsProp(rate, base.clip_norm, noise_multiplier) for rate in DP_RMSPROP_LEARNING_RATES]
-
-
-def dp2_rmsprop_grid(
-    base: DpSgd, noise_multiplier: float, *, sgd_steps: int, adaptive_steps: int
-) -> list[Optimizer]:
-    """Return the DP²-RMSProp grid around the DP-SGD configuration `base`."""
-    eta = base.learning_rate * base.clip_norm
-    phases: dict[str, int] = (
-        {"delay": sgd_steps}
-        if sgd_steps == adaptive_steps
-        else {"sgd_steps": sgd_steps, "adaptive_steps": adaptive_steps}
-    )
-    return [
-        Dp2RmsProp(
-            learning_rate=sgd_factor * base.learning_rate,
-            clip_norm=base.clip_norm,
-            adaptive_learning_rate=adaptive_factor * eta / PRECONDITIONED_CLIP_NORM,
-            preconditioned_clip_norm=PRECONDITIONED_CLIP_NORM,
-            noise_multiplier=noise_multiplier,
-            **phases,
-        )
-        for sgd_factor in DP2_SGD_FACTORS
-        for adaptive_factor in DP2_ADAPTIVE_FACTORS
-    ]
-
-
 def tune(
     problem: Problem,
     method: str,
@@ -169,6 +116,7 @@ def tune(
     delay: int | None = None,
     sgd_steps: int | None = None,
     adaptive_steps: int | None = None,
+    public: PublicData | None = None,
     initial_parameters: Array | Mapping[int, Array] | None = None,
     progress: Callable[[int, int], None] | None = None,
     executor: Executor | None = None,
@@ -179,15 +127,18 @@ def tune(
     ----------
     problem : Problem
     method : str
-        "dp-sgd", "dp-rmsprop" or "dp2-rmsprop".
+        A key of `dp2theory.optimizers.grids.GRIDS`.
     sampling, steps, noise_multiplier
         Of the runs, as in `dp2theory.optimizers.protocol.run`.
     seeds : sequence of int, optional
         Tuning seeds, three or more are advised; `tuning_seeds()` if None.
     base : DpSgd, optional
-        The tuned DP-SGD that the other two grids build on; searched for first if None.
+        The tuned DP-SGD that the other grids build on; searched for first, at the same noise
+        multiplier, if None.
     delay, sgd_steps, adaptive_steps : int, optional
         Phases of DP²; delay = max(1, steps // 40) if none is given.
+    public : PublicData, optional
+        Side information, for the methods that use it.
     initial_parameters : ndarray or mapping of seed to ndarray, optional
         Start of the runs, for example each seed's pilot iterate.
     progress : callable, optional
@@ -206,32 +157,25 @@ def tune(
     ArithmeticError
         When every configuration diverged.
     """
-    if method not in METHODS:
-        raise ValueError(f"method={method!r} has no grid, must be one of {', '.join(METHODS)}")
+    grid = grid_of(method)
     steps = whole_number("steps", steps)
     seeds = tuning_seeds() if seeds is None else tuple(seeds)
     if not seeds or len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds={seeds!r} must be one or more distinct integers")
     runs = _Runs(problem, sampling, steps, seeds, initial_parameters, progress, executor)
     if method == "dp-sgd":
-        return _best(runs, dp_sgd_grid(noise_multiplier))
+        return _best(runs, grid(GridContext(noise_multiplier, steps)))
     if delay is None and sgd_steps is None and adaptive_steps is None:
         delay = max(1, steps // 40)
-    phases = resolve_phases(delay, sgd_steps, adaptive_steps)
+    phases: Phases = resolve_phases(delay, sgd_steps, adaptive_steps)
     searched = None
     if base is None:
-        searched = _best(runs, dp_sgd_grid(noise_multiplier))
+        searched = _best(runs, dp_sgd_grid(GridContext(noise_multiplier, steps)))
         assert isinstance(searched.optimizer, DpSgd)  # the grid holds nothing else
         base = searched.optimizer
-    if method == "dp-rmsprop":
-        return _best(runs, dp_rmsprop_grid(base, noise_multiplier), searched)
-    grid = dp2_rmsprop_grid(
-        base,
-        noise_multiplier,
-        sgd_steps=phases.sgd_steps,
-        adaptive_steps=phases.adaptive_steps,
-    )
-    return _best(runs, grid, searched)
+    divisor = make_sampler(sampling, problem.dataset_size).expected_batch_size
+    context = GridContext(noise_multiplier, steps, base, phases, public, divisor)
+    return _best(runs, grid(context), searched)
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ enter, because every step of DP-SGD and of DP² is one sampled Gaussian release.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from accountants import Bracket, ExactAccountant, NeighboringRelation, calibrate_noise_multiplier
 from accountants.events import dp_sgd_event
-from accountants.sampling import Poisson
+from accountants.sampling import Poisson, WithoutReplacement, WithReplacement
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from accountants import Calibration
 
 RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+SAMPLING_SCHEMES = ("poisson", "without-replacement", "with-replacement")
 
 
 @dataclass(frozen=True)
@@ -30,7 +32,7 @@ class Budget:
     dataset_size : int
         Number n of records.
     batch_size : int
-        Expected batch size b of Poisson sampling; sums are divided by it.
+        Expected batch size b; sums are divided by it.
     steps : int
         Steps T of the whole run, pilot included.
     target_epsilon, target_delta : float
@@ -38,6 +40,9 @@ class Budget:
         noise).
     relation : str
         Neighbouring relation, one of `RELATIONS`.
+    sampling_scheme : str
+        How batches are drawn, one of `SAMPLING_SCHEMES`; fixed-size batches have `batch_size`
+        records.
     """
 
     dataset_size: int
@@ -46,6 +51,7 @@ class Budget:
     target_epsilon: float
     target_delta: float
     relation: str = "add-or-remove-one"
+    sampling_scheme: str = "poisson"
 
     def __post_init__(self) -> None:
         for name in ("dataset_size", "batch_size", "steps"):
@@ -64,10 +70,19 @@ class Budget:
             )
         if self.relation not in RELATIONS:
             raise ValueError(f"relation={self.relation!r}: must be one of {', '.join(RELATIONS)}")
+        if self.sampling_scheme not in SAMPLING_SCHEMES:
+            raise ValueError(
+                f"sampling_scheme={self.sampling_scheme!r}: must be one of "
+                f"{', '.join(SAMPLING_SCHEMES)}"
+            )
 
     @property
-    def sampling(self) -> Poisson:
+    def sampling(self) -> Poisson | WithoutReplacement | WithReplacement:
         """The sampling that the run executes and the accountant reads."""
+        if self.sampling_scheme == "without-replacement":
+            return WithoutReplacement(self.dataset_size, self.batch_size)
+        if self.sampling_scheme == "with-replacement":
+            return WithReplacement(self.dataset_size, self.batch_size)
         return Poisson(self.batch_size / self.dataset_size)
 
     @property
@@ -106,6 +121,16 @@ class Budget:
         def whole(noise_multiplier: float) -> DpEvent:
             return compose_events(spent, self.event(noise_multiplier))
 
+        return self.calibrate_event(whole)
+
+    def calibrate_event(self, whole: Callable[[float], DpEvent]) -> Calibration:
+        """The smallest noise multiplier whose event, all of it, stays within the budget.
+
+        Parameters
+        ----------
+        whole : callable
+            From a noise multiplier to the event of the whole run.
+        """
         return calibrate_noise_multiplier(
             whole,
             target_epsilon=self.target_epsilon,
@@ -126,6 +151,7 @@ class Budget:
             "target_epsilon": self.target_epsilon,
             "target_delta": self.target_delta,
             "relation": self.relation,
+            "sampling_scheme": self.sampling_scheme,
         }
 
 

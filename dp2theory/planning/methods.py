@@ -8,18 +8,24 @@ times DP-SGD's effective step: the middle of the grid that `dp2theory.optimizers
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.optimizers.dp2 import DelayedRmsProp, Dp2RmsProp
-from dp2theory.optimizers.rmsprop import DpRmsProp, RmsProp
-from dp2theory.optimizers.sgd import DpSgd, Sgd
-from dp2theory.optimizers.tuning import PRECONDITIONED_CLIP_NORM
+from dp2theory.optimizers.grids import PRECONDITIONED_CLIP_NORM
+from dp2theory.optimizers.registry import METHODS as METHODS
+from dp2theory.optimizers.registry import has_setting, method_class, needs_public_data
+from dp2theory.optimizers.registry import is_private as is_private
 from dp2theory.planning.gate import default_delay
 from dp2theory.planning.pilot import PILOT_RATE
 
 if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
+    from accountants import Calibration
     from dp2theory.optimizers.steps import Optimizer
+    from dp2theory.planning.budget import Budget
+    from dp2theory.problems.public import PublicData
 
 #: DP-SGD's clip norm and effective step (learning rate times clip norm).
 CLIP_NORM = 1.0
@@ -43,6 +49,8 @@ class Settings:
     delay, sgd_steps, adaptive_steps : int or None
         Phase lengths: `delay` for both, or each.
     ema, damping : float or None
+    more : mapping of str to object
+        Settings of less common methods, by name.
     """
 
     learning_rate: float | None = None
@@ -54,35 +62,32 @@ class Settings:
     adaptive_steps: int | None = None
     ema: float | None = None
     damping: float | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def given(self) -> dict[str, Any]:
         """The settings that are not None."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values |= values.pop("more")
         return {name: value for name, value in values.items() if value is not None}
 
-
-_PRIVATE: dict[str, type[Any]] = {
-    "dp-sgd": DpSgd,
-    "dp-rmsprop": DpRmsProp,
-    "dp2-rmsprop": Dp2RmsProp,
-}
-_OPEN: dict[str, type[Any]] = {
-    "sgd": Sgd,
-    "rmsprop": RmsProp,
-    "delayed-rmsprop": DelayedRmsProp,
-}
-METHODS = (*_PRIVATE, *_OPEN)
-
-
-def is_private(method: str) -> bool:
-    """Whether a method adds noise; unknown names are a ValueError."""
-    if method not in METHODS:
-        raise ValueError(f"method={method!r}: must be one of {', '.join(METHODS)}")
-    return method in _PRIVATE
+    @classmethod
+    def from_mapping(cls, values: Mapping[str, Any]) -> Settings:
+        """Settings by name, the uncommon ones under `more`."""
+        common = {each.name for each in fields(cls)} - {"more"}
+        return cls(
+            **{name: value for name, value in values.items() if name in common},
+            more={name: value for name, value in values.items() if name not in common},
+        )
 
 
 def make_optimizer(
-    method: str, settings: Settings, *, noise_multiplier: float, steps: int
+    method: str,
+    settings: Settings,
+    *,
+    noise_multiplier: float,
+    steps: int,
+    public: PublicData | None = None,
+    expected_batch_size: float | None = None,
 ) -> Optimizer:
     """The optimizer of that name with `settings`, and defaults where they are silent.
 
@@ -96,24 +101,84 @@ def make_optimizer(
         sigma; the methods without noise do not use it.
     steps : int
         Steps T of the whole run, for the default delay T // 40.
+    public : PublicData, optional
+        Side information, for the methods that use it; the others ignore it.
+    expected_batch_size : float, optional
+        Public divisor of the noisy sums, for the methods that reckon with their noise.
 
     Returns
     -------
     Optimizer
     """
-    private = is_private(method)
-    kind = (_PRIVATE | _OPEN)[method]
-    known = {field.name for field in fields(kind)}
+    kind = method_class(method)
+    known = {each.name for each in fields(kind)} - {"public", "expected_batch_size"}
     values = settings.given()
     for name, value in values.items():
         if name not in known:
             raise ValueError(f"{name}={value!r}: {method} has no such setting")
-    if private:
+    if is_private(method):
         values["noise_multiplier"] = noise_multiplier
-    for name, value in _defaults(method, values, steps).items():
+    if needs_public_data(method):
+        if public is None:
+            raise ValueError(
+                f"public=None: {method} uses side information, so that a share of the records "
+                "must be public"
+            )
+        values["public"] = public
+    if has_setting(method, "expected_batch_size"):
+        if expected_batch_size is None:
+            raise ValueError(f"expected_batch_size=None: {method} needs the divisor of the sums")
+        values["expected_batch_size"] = expected_batch_size
+    own = getattr(kind, "default_settings", None)
+    defaults = _defaults(method, values, steps) if own is None else own(values, steps)
+    for name, value in defaults.items():
         values.setdefault(name, value)
     optimizer: Optimizer = kind(**values)
     return optimizer
+
+
+def calibrate_method(
+    method: str, settings: Settings, budget: Budget, *, public: PublicData | None = None
+) -> Calibration:
+    """The smallest noise multiplier with which a whole run of the method meets the budget.
+
+    Parameters
+    ----------
+    method : str
+        A private method. It may make several releases a step, or some over all records: those
+        whose multiplier is a setting of its own are paid first, and what is solved for is the
+        multiplier that the method calls `noise_multiplier`.
+    settings : Settings
+    budget : Budget
+    public : PublicData, optional
+        Side information.
+
+    Returns
+    -------
+    accountants.Calibration
+
+    Raises
+    ------
+    accountants.InfeasibleBudgetError
+        When the other releases alone exceed the budget.
+    """
+    from dp2theory.optimizers.ledger import planned_event
+
+    if not is_private(method):
+        raise ValueError(f"method={method!r}: adds no noise, so there is none to calibrate")
+
+    def whole(noise_multiplier: float) -> DpEvent:
+        optimizer = make_optimizer(
+            method,
+            settings,
+            noise_multiplier=noise_multiplier,
+            steps=budget.steps,
+            public=public,
+            expected_batch_size=float(budget.batch_size),
+        )
+        return planned_event(optimizer, budget.sampling, budget.dataset_size, budget.steps)
+
+    return budget.calibrate_event(whole)
 
 
 def _defaults(method: str, values: dict[str, Any], steps: int) -> dict[str, Any]:

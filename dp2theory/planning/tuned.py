@@ -6,15 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dp2theory.optimizers.tuning import (
-    DP2_ADAPTIVE_FACTORS,
-    DP2_SGD_FACTORS,
-    DP_RMSPROP_LEARNING_RATES,
-    DP_SGD_CLIP_NORMS,
-    DP_SGD_STEPS,
-    TunedOptimizer,
-    tune,
-)
+from dp2theory.optimizers.tuning import TunedOptimizer, tune
 from dp2theory.planning.comparison import PilotSettings, pilot_delay, pilot_of_seed
 from dp2theory.planning.gate import default_delay
 
@@ -23,6 +15,7 @@ if TYPE_CHECKING:
     from dp2theory.planning.budget import Budget
     from dp2theory.planning.pilot import PilotState
     from dp2theory.problems.protocol import Array, Problem
+    from dp2theory.problems.public import PublicData
 
 #: Added to a tuning seed for the pilot in front of it, so that the noise of the pilot does not
 #: come again in the run that goes on from it.
@@ -79,6 +72,7 @@ def tune_method(
     base: DpSgd | None = None,
     pilot: PilotState | PilotSettings | None = None,
     phases: Mapping[str, int] | None = None,
+    public: PublicData | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TunedOptimizer:
     """The best configuration of a method's grid on the tuning seeds.
@@ -86,7 +80,7 @@ def tune_method(
     Parameters
     ----------
     method : str
-        "dp-sgd", "dp-rmsprop" or "dp2-rmsprop".
+        A key of `dp2theory.optimizers.grids.GRIDS`.
     problem : Problem
     budget : Budget
     noise_multiplier : float
@@ -99,6 +93,8 @@ def tune_method(
     phases : mapping, optional
         ``delay``, or ``sgd_steps`` and ``adaptive_steps``; by default the delay that the pilot
         recommends, else T // 40 of the whole run.
+    public : PublicData, optional
+        Side information, for the methods that use it.
     progress : callable, optional
         Called with (runs done, runs in all).
 
@@ -108,7 +104,7 @@ def tune_method(
     """
     start = start_of(pilot, problem, budget, seeds)
     lengths = dict(phases or {})
-    if not lengths and method == "dp2-rmsprop":
+    if not lengths:
         lengths = {"delay": default_delay(budget.steps)}
         if start.pilot is not None:
             lengths = {"delay": pilot_delay(start.pilot)}
@@ -120,18 +116,10 @@ def tune_method(
         noise_multiplier=noise_multiplier,
         seeds=seeds,
         base=base,
+        public=public,
         initial_parameters=start.parameters,
         progress=progress,
         delay=lengths.get("delay"),
         sgd_steps=lengths.get("sgd_steps"),
         adaptive_steps=lengths.get("adaptive_steps"),
     )
-
-
-def grid_size(method: str) -> int:
-    """Number of configurations in a method's own grid, for progress bars."""
-    return {
-        "dp-sgd": len(DP_SGD_STEPS) * len(DP_SGD_CLIP_NORMS),
-        "dp-rmsprop": len(DP_RMSPROP_LEARNING_RATES),
-        "dp2-rmsprop": len(DP2_SGD_FACTORS) * len(DP2_ADAPTIVE_FACTORS),
-    }[method]

@@ -11,7 +11,8 @@ import pytest
 
 from accountants.sampling import Poisson
 from dp2theory.optimizers import tuning
-from dp2theory.optimizers.dp2 import Dp2RmsProp
+from dp2theory.optimizers.dp2 import Dp2RmsProp, Phases
+from dp2theory.optimizers.grids import GridContext, dp2_rmsprop_grid, dp_sgd_grid
 from dp2theory.optimizers.protocol import run
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.tuning import check_seeds_apart, tune, tuning_seeds
@@ -21,7 +22,7 @@ RUN = {"sampling": Poisson(0.2), "steps": 12, "noise_multiplier": 0.7}
 
 
 def test_dp_sgd_grid_is_the_stated_one() -> None:
-    grid = tuning.dp_sgd_grid(1.5)
+    grid = dp_sgd_grid(GridContext(1.5, 12))
     pairs = {(round(o.learning_rate * o.clip_norm, 9), o.clip_norm) for o in grid}  # type: ignore[attr-defined]
     assert pairs == {(eta, c) for eta in (0.3, 1.0, 3.0, 10.0) for c in (0.5, 1.0, 2.0)}
     assert {o.noise_multiplier for o in grid} == {1.5}
@@ -29,7 +30,7 @@ def test_dp_sgd_grid_is_the_stated_one() -> None:
 
 def test_dp2_grid_is_the_stated_one() -> None:
     base = DpSgd(5.0, 2.0, 1.5)  # effective step 10
-    grid = tuning.dp2_rmsprop_grid(base, 1.5, sgd_steps=4, adaptive_steps=4)
+    grid = dp2_rmsprop_grid(GridContext(1.5, 12, base, Phases(4, 4)))
     assert all(isinstance(o, Dp2RmsProp) and o.delay == 4 for o in grid)
     steps = {
         (
@@ -42,7 +43,7 @@ def test_dp2_grid_is_the_stated_one() -> None:
     assert {(o.clip_norm, o.preconditioned_clip_norm, o.damping, o.ema) for o in grid} == {  # type: ignore[attr-defined]
         (2.0, 500.0, 1e-7, 0.9)
     }
-    uneven = tuning.dp2_rmsprop_grid(base, 1.5, sgd_steps=4, adaptive_steps=2)
+    uneven = dp2_rmsprop_grid(GridContext(1.5, 12, base, Phases(4, 2)))
     assert {(o.delay, o.sgd_steps, o.adaptive_steps) for o in uneven} == {(None, 4, 2)}  # type: ignore[attr-defined]
 
 

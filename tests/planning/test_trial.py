@@ -5,6 +5,7 @@ import pytest
 
 from accountants import ExactAccountant
 from dp2theory.optimizers.dp2 import Dp2RmsProp
+from dp2theory.optimizers.grids import grid_size
 from dp2theory.optimizers.protocol import run
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.tuning import tuning_seeds
@@ -19,7 +20,7 @@ from dp2theory.planning.comparison import (
 )
 from dp2theory.planning.pilot import run_pilot
 from dp2theory.planning.trial import InterruptedTrial, run_seed
-from dp2theory.planning.tuned import grid_size, tune_method
+from dp2theory.planning.tuned import tune_method
 from tests.planning.small import SIGMA, small_budget, small_problem
 
 DP2 = Dp2RmsProp(0.3, 1.0, 0.01, 500.0, SIGMA, delay=7)
