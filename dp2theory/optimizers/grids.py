@@ -16,79 +16,17 @@ Other methods keep their grids beside their classes; `GRIDS` lists all.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
-
 from dp2theory.optimizers.dp2 import Dp2RmsProp, Phases
+from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM as PRECONDITIONED_CLIP_NORM
+from dp2theory.optimizers.grid_context import Grid, dp2_settings
+from dp2theory.optimizers.grid_context import GridContext as GridContext
 from dp2theory.optimizers.rmsprop import DpRmsProp
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.steps import Optimizer
 
-if TYPE_CHECKING:
-    from dp2theory.problems.public import PublicData
-
 DP_SGD_STEPS = (0.3, 1.0, 3.0, 10.0)
 DP_SGD_CLIP_NORMS = (0.5, 1.0, 2.0)
 DP_RMSPROP_LEARNING_RATES = (0.003, 0.01, 0.03, 0.1, 0.3)
-DP2_SGD_FACTORS = (0.1, 0.3, 1.0)
-DP2_ADAPTIVE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0)
-PRECONDITIONED_CLIP_NORM = 500.0
-
-
-@dataclass(frozen=True)
-class GridContext:
-    """What a grid is built around.
-
-    Attributes
-    ----------
-    noise_multiplier : float
-        Of the method whose grid it is.
-    steps : int
-        Steps of the run.
-    base : DpSgd or None
-        The tuned DP-SGD; None for DP-SGD's own grid.
-    phases : Phases or None
-        Phase lengths of the delayed methods.
-    public : PublicData or None
-        Side information.
-    expected_batch_size : float or None
-        Public divisor of the noisy sums, for methods that reckon with the noise of a mean.
-    """
-
-    noise_multiplier: float
-    steps: int
-    base: DpSgd | None = None
-    phases: Phases | None = None
-    public: PublicData | None = None
-    expected_batch_size: float | None = None
-
-    @property
-    def tuned_base(self) -> DpSgd:
-        """The tuned DP-SGD, or a ValueError."""
-        if self.base is None:
-            raise ValueError("base=None: this grid is built around a tuned DP-SGD")
-        return self.base
-
-    @property
-    def effective_step(self) -> float:
-        """Learning rate times clip norm of the tuned DP-SGD."""
-        return self.tuned_base.learning_rate * self.tuned_base.clip_norm
-
-    @property
-    def phase_settings(self) -> dict[str, int]:
-        """The phase lengths as keyword arguments; ``delay`` where both are equal."""
-        if self.phases is None:
-            raise ValueError("phases=None: this grid needs phase lengths")
-        if self.phases.sgd_steps == self.phases.adaptive_steps:
-            return {"delay": self.phases.sgd_steps}
-        return {
-            "sgd_steps": self.phases.sgd_steps,
-            "adaptive_steps": self.phases.adaptive_steps,
-        }
-
-
-Grid: TypeAlias = Callable[[GridContext], list[Optimizer]]
 
 
 def dp_sgd_grid(context: GridContext) -> list[Optimizer]:
@@ -105,25 +43,6 @@ def dp_rmsprop_grid(context: GridContext) -> list[Optimizer]:
     return [
         DpRmsProp(rate, context.tuned_base.clip_norm, context.noise_multiplier)
         for rate in DP_RMSPROP_LEARNING_RATES
-    ]
-
-
-def dp2_settings(context: GridContext) -> list[dict[str, Any]]:
-    """Return the settings of DP²'s grid around the tuned DP-SGD, phase lengths included."""
-    base = context.tuned_base
-    return [
-        {
-            "learning_rate": sgd_factor * base.learning_rate,
-            "clip_norm": base.clip_norm,
-            "adaptive_learning_rate": (
-                adaptive_factor * context.effective_step / PRECONDITIONED_CLIP_NORM
-            ),
-            "preconditioned_clip_norm": PRECONDITIONED_CLIP_NORM,
-            "noise_multiplier": context.noise_multiplier,
-            **context.phase_settings,
-        }
-        for sgd_factor in DP2_SGD_FACTORS
-        for adaptive_factor in DP2_ADAPTIVE_FACTORS
     ]
 
 

@@ -16,7 +16,7 @@ from dp2theory.optimizers.results import InterruptedRun as InterruptedRun
 from dp2theory.optimizers.results import RunResult as RunResult
 from dp2theory.optimizers.steps import Optimizer, OptimizerState
 from dp2theory.problems.protocol import Array, IndexArray, Problem, check_parameters
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import positive_real, whole_number
 
 if TYPE_CHECKING:
     from accountants.sampling import Sampling
@@ -44,6 +44,7 @@ def run(
     initial_parameters: Array | None = None,
     initial_state: OptimizerState | None = None,
     start_step: int = 0,
+    expected_batch_size: float | None = None,
     record_every: int | None = None,
     on_step: Callable[[int], None] | None = None,
     on_release: Callable[[int, Array], None] | None = None,
@@ -71,6 +72,10 @@ def run(
         phases count from the first step of this call.
     start_step : int
         Number of the first step, for `loss_steps` and the callbacks; it does not shift phases.
+    expected_batch_size : float, optional
+        Public divisor of the noisy sums. By default it is that of the sampling; for Poisson
+        sampling this is the probability times the number of records, which makes that number
+        public: where adding a record is to be hidden, give a round figure instead.
     record_every : int, optional
         Record the train loss before the first step, after every so many, and after the last.
     on_step : callable, optional
@@ -101,7 +106,10 @@ def run(
     sampler = make_sampler(sampling, problem.dataset_size)
     steps = whole_number("steps", steps, minimum=0)
     start_step = whole_number("start_step", start_step, minimum=0)
-    _check_divisor(optimizer, sampler.expected_batch_size)
+    divisor = sampler.expected_batch_size
+    if expected_batch_size is not None:
+        divisor = positive_real("expected_batch_size", expected_batch_size)
+    _check_divisor(optimizer, divisor)
     if record_every is not None:
         record_every = whole_number("record_every", record_every)
     generator, seed = make_generator(rng)
@@ -157,7 +165,7 @@ def run(
                     parameters,
                     everybody if whole or batch is None else batch,
                     query,
-                    expected_batch_size=1.0 if whole else sampler.expected_batch_size,
+                    expected_batch_size=1.0 if whole else divisor,
                     rng=generator,
                 )
                 # Counted before anybody sees it: an interrupt must not lose a release.

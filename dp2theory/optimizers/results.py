@@ -124,9 +124,25 @@ class DivergedRun(ArithmeticError):
 
 
 def describe_optimizer(optimizer: Optimizer) -> dict[str, Any]:
-    """Return the method's name and settings, unset ones left out."""
-    settings = dataclasses.asdict(optimizer)  # type: ignore[call-overload]
-    return {"method": optimizer.name} | {k: v for k, v in settings.items() if v is not None}
+    """Return the method's name and settings, unset ones left out.
+
+    Side information is summarised by its own `describe`; an optimizer inside another (a wrapper)
+    is described in its place.
+    """
+    described: dict[str, Any] = {"method": optimizer.name}
+    for each in dataclasses.fields(optimizer):  # type: ignore[arg-type]
+        value = getattr(optimizer, each.name)
+        if value is not None:
+            described[each.name] = _describe_setting(value)
+    return described
+
+
+def _describe_setting(value: Any) -> Any:
+    if hasattr(value, "describe"):
+        return value.describe()
+    if hasattr(value, "query"):
+        return describe_optimizer(value)
+    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
 
 
 def _json_number(value: float) -> float | str:

@@ -117,6 +117,7 @@ def tune(
     sgd_steps: int | None = None,
     adaptive_steps: int | None = None,
     public: PublicData | None = None,
+    settings: Mapping[str, Any] | None = None,
     initial_parameters: Array | Mapping[int, Array] | None = None,
     progress: Callable[[int, int], None] | None = None,
     executor: Executor | None = None,
@@ -139,6 +140,8 @@ def tune(
         Phases of DP²; delay = max(1, steps // 40) if none is given.
     public : PublicData, optional
         Side information, for the methods that use it.
+    settings : mapping, optional
+        Settings that are fixed before the search, for the grids that read them.
     initial_parameters : ndarray or mapping of seed to ndarray, optional
         Start of the runs, for example each seed's pilot iterate.
     progress : callable, optional
@@ -174,7 +177,7 @@ def tune(
         assert isinstance(searched.optimizer, DpSgd)  # the grid holds nothing else
         base = searched.optimizer
     divisor = make_sampler(sampling, problem.dataset_size).expected_batch_size
-    context = GridContext(noise_multiplier, steps, base, phases, public, divisor)
+    context = GridContext(noise_multiplier, steps, base, phases, public, divisor, settings or {})
     return _best(runs, grid(context), searched)
 
 

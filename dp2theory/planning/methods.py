@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.optimizers.grids import PRECONDITIONED_CLIP_NORM
+from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM
 from dp2theory.optimizers.registry import METHODS as METHODS
 from dp2theory.optimizers.registry import has_setting, method_class, needs_public_data
 from dp2theory.optimizers.registry import is_private as is_private
@@ -178,7 +178,21 @@ def calibrate_method(
         )
         return planned_event(optimizer, budget.sampling, budget.dataset_size, budget.steps)
 
+    settings = with_budget_settings(method, settings, budget)
     return budget.calibrate_event(whole)
+
+
+def with_budget_settings(method: str, settings: Settings, budget: Budget) -> Settings:
+    """The settings, with those that the method derives from the budget where none are given.
+
+    Only methods that make other releases than one per step have such settings (how much of the
+    budget those take); for the others nothing changes.
+    """
+    derive = getattr(method_class(method), "budget_settings", None)
+    if derive is None:
+        return settings
+    given = settings.given()
+    return Settings.from_mapping({**derive(given, budget), **given})
 
 
 def _defaults(method: str, values: dict[str, Any], steps: int) -> dict[str, Any]:
