@@ -1,0 +1,431 @@
+"""Comparisons of tuned methods at equal privacy, run by run as tasks.
+
+Every method has its fixed grid (`dp2theory.optimizers.grids`) around the tuned DP-SGD, and the
+noise multiplier with which its *whole* event meets the budget of the setting, whatever it releases
+besides its steps. Seeds that tune are not seeds that judge. What is chosen is chosen by the train
+loss on the private data, which no ledger covers; every result says so.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.experiments.tasks import ResultStore, Task, TaskResult, run_tasks
+from dp2theory.optimizers.dp2 import resolve_phases
+from dp2theory.optimizers.grids import GridContext, grid_of
+from dp2theory.optimizers.ledger import planned_event
+from dp2theory.optimizers.registry import is_private
+from dp2theory.optimizers.sgd import DpSgd
+from dp2theory.optimizers.tuning import NOT_ACCOUNTED, check_seeds_apart
+from dp2theory.planning.gate import default_delay
+from dp2theory.planning.methods import Settings, calibrate_method
+from dp2theory.planning.paired import PairedComparison, compare_pairs
+from dp2theory.problems.validation import whole_number
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
+    from accountants import Bracket
+    from dp2theory.experiments.settings import Setting
+    from dp2theory.optimizers.steps import Optimizer
+    from dp2theory.planning.budget import Budget
+
+#: Delays that a sweep over s tries, as divisors of the number of steps.
+DELAY_DIVISORS = (320, 160, 80, 40, 20, 10, 4)
+#: Tuning seeds on which a whole grid is run where only its best configurations see all of them.
+SCREENING_SEEDS = 2
+
+#: Noise multipliers by budget, method and planned event at the noise multiplier of plain steps.
+_CALIBRATED: dict[tuple[Budget, str, str], float] = {}
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One configuration of a grid and its final train losses (inf where a run diverged).
+
+    Where only finalists are run on all tuning seeds, the others have fewer losses.
+    """
+
+    settings: Mapping[str, Any]
+    noise_multiplier: float
+    losses: tuple[float, ...]
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean over the tuning seeds."""
+        return math.fsum(self.losses) / len(self.losses)
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """The best configuration of a method's grid on one setting.
+
+    Attributes
+    ----------
+    setting : Setting
+    method : str
+    settings : mapping of str to value
+        Hyper-parameters of the configuration with the smallest mean final train loss.
+    noise_multiplier : float
+        Of the main releases; 0 for a method without noise.
+    epsilon : Bracket or None
+        Of the whole event at the setting's delta; None for a method without noise.
+    table : tuple of Candidate
+        All configurations in grid order.
+    seeds : tuple of int
+        Tuning seeds.
+    base : Tuned or None
+        The DP-SGD around which the grid is laid.
+    statement : str
+        That the choice is not accounted.
+    """
+
+    setting: Setting
+    method: str
+    settings: Mapping[str, Any]
+    noise_multiplier: float
+    epsilon: Bracket | None
+    table: tuple[Candidate, ...]
+    seeds: tuple[int, ...]
+    base: Tuned | None = None
+    statement: str = NOT_ACCOUNTED
+
+    @property
+    def mean_loss(self) -> float:
+        """Mean final train loss of the chosen configuration on the tuning seeds."""
+        return _best(self.table).mean_loss
+
+    @property
+    def delay(self) -> int | None:
+        """The delay, where the method has one."""
+        value = self.settings.get("delay")
+        return None if value is None else int(value)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict; configurations that diverged have mean_loss "inf"."""
+        return {
+            "method": self.method,
+            "settings": dict(self.settings),
+            "noise_multiplier": self.noise_multiplier,
+            "epsilon": None if self.epsilon is None else self.epsilon.to_json(),
+            "tuning_seeds": list(self.seeds),
+            "grid": [
+                {
+                    "settings": dict(row.settings),
+                    "noise_multiplier": row.noise_multiplier,
+                    "mean_loss": row.mean_loss if math.isfinite(row.mean_loss) else "inf",
+                    "seeds": len(row.losses),
+                }
+                for row in self.table
+            ],
+            "statement": self.statement,
+        }
+
+
+def delay_grid(steps: int, divisors: Sequence[int] = DELAY_DIVISORS) -> tuple[int, ...]:
+    """Return the delays T // divisor, at least 1, each once, in increasing order."""
+    return tuple(sorted({max(1, steps // divisor) for divisor in divisors}))
+
+
+def tune_setting(
+    setting: Setting,
+    method: str,
+    *,
+    tune_seeds: Sequence[int],
+    delay: int | None = None,
+    base: Tuned | None = None,
+    noise_multiplier: float | None = None,
+    finalists: int | None = None,
+    executor: Executor | None = None,
+    store: ResultStore | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuned:
+    """Return the configuration of the method's grid with the smallest mean final train loss.
+
+    Parameters
+    ----------
+    setting : Setting
+        Problem, sizes and budget.
+    method : str
+        A method with a grid.
+    tune_seeds : sequence of int
+        Distinct seeds; evaluate on others.
+    delay : int, optional
+        Delay s of a method with phases; T // 40 if None.
+    base : Tuned, optional
+        The tuned DP-SGD that the grid is laid around; searched for first if None.
+    noise_multiplier : float, optional
+        Take this one instead of the one that meets the budget (a comparison at equal noise).
+    finalists : int, optional
+        Run the whole grid on the first `SCREENING_SEEDS` tuning seeds only, and that many best
+        configurations on the others too; the best of these wins. All on all if None.
+    executor : concurrent.futures.Executor, optional
+        Runs go there; the result does not depend on it.
+    store : Store, optional
+        Keeps every run; what it has is not run again.
+    progress : callable, optional
+        Called with (runs done, runs in all).
+
+    Returns
+    -------
+    Tuned
+
+    Raises
+    ------
+    ValueError
+        For a method without a grid, or tuning seeds that are none or not distinct.
+    ArithmeticError
+        When every configuration diverged.
+    """
+    (tuned,) = tune_delays(
+        setting,
+        method,
+        (delay,),
+        tune_seeds=tune_seeds,
+        base=base,
+        noise_multiplier=noise_multiplier,
+        finalists=finalists,
+        executor=executor,
+        store=store,
+        progress=progress,
+    )
+    return tuned
+
+
+def tune_delays(
+    setting: Setting,
+    method: str,
+    delays: Sequence[int | None],
+    *,
+    tune_seeds: Sequence[int],
+    base: Tuned | None = None,
+    noise_multiplier: float | None = None,
+    finalists: int | None = None,
+    executor: Executor | None = None,
+    store: ResultStore | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Tuned]:
+    """Tune one method anew for each of several delays; see `tune_setting`.
+
+    Returns
+    -------
+    list of Tuned
+        One per delay, in their order. `min(..., key=lambda one: one.mean_loss)` is the best on
+        the tuning seeds.
+    """
+    grid_of(method)
+    seeds = tuple(tune_seeds)
+    if not seeds or len(set(seeds)) < len(seeds):
+        raise ValueError(f"tune_seeds={seeds!r} must be one or more distinct integers")
+    if finalists is not None:
+        finalists = whole_number("finalists", finalists)
+    if base is None and method != "dp-sgd" and is_private(method):
+        base = tune_setting(
+            setting,
+            "dp-sgd",
+            tune_seeds=seeds,
+            finalists=finalists,
+            executor=executor,
+            store=store,
+            progress=progress,
+        )
+    grids = [_grid(setting, method, delay, base, noise_multiplier) for delay in delays]
+
+    def run_all(grids: Sequence[_Grid], seeds: Sequence[int]) -> list[tuple[Candidate, ...]]:
+        tasks = [
+            Task(setting, method, settings, sigma, seed, None)
+            for grid in grids
+            for settings, sigma in grid
+            for seed in seeds
+        ]
+        losses = map(_loss, run_tasks(tasks, executor=executor, store=store, progress=progress))
+        return [
+            tuple(
+                Candidate(settings, sigma, tuple(itertools.islice(losses, len(seeds))))
+                for settings, sigma in grid
+            )
+            for grid in grids
+        ]
+
+    if finalists is None or len(seeds) <= SCREENING_SEEDS:
+        tables = run_all(grids, seeds)
+    else:
+        tables = run_all(grids, seeds[:SCREENING_SEEDS])
+        places = [_first(table, finalists) for table in tables]
+        chosen = [[grid[i] for i in some] for grid, some in zip(grids, places, strict=True)]
+        more = run_all(chosen, seeds[SCREENING_SEEDS:])
+        tables = [
+            _extended(table, dict(zip(some, extra, strict=True)))
+            for table, some, extra in zip(tables, places, more, strict=True)
+        ]
+    return [_tuned(setting, method, table, seeds, base) for table in tables]
+
+
+def evaluate(
+    setting: Setting,
+    tuned: Tuned,
+    *,
+    seeds: Sequence[int],
+    record_every: int | None = None,
+    executor: Executor | None = None,
+    store: ResultStore | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[TaskResult]:
+    """Run a tuned configuration on fresh seeds.
+
+    Parameters
+    ----------
+    setting : Setting
+    tuned : Tuned
+    seeds : sequence of int
+        None of them a tuning seed. Methods that share seeds meet the same batches and normals.
+    record_every : int, optional
+        Steps between records of the train loss.
+    executor, store, progress
+        As in `tune_setting`.
+
+    Returns
+    -------
+    list of TaskResult
+        In the order of `seeds`.
+
+    Raises
+    ------
+    ValueError
+        When a seed was used for tuning.
+    """
+    check_seeds_apart(tuned.seeds, seeds)
+    return run_tasks(
+        [
+            Task(setting, tuned.method, tuned.settings, tuned.noise_multiplier, seed, record_every)
+            for seed in seeds
+        ],
+        executor=executor,
+        store=store,
+        progress=progress,
+    )
+
+
+def paired(
+    ours: Iterable[TaskResult], theirs: Iterable[TaskResult], *, confidence: float = 0.95
+) -> PairedComparison:
+    """Compare the final train losses of two methods run on the same seeds, in the same order."""
+    return compare_pairs(
+        [result.final_loss for result in ours],
+        [result.final_loss for result in theirs],
+        confidence=confidence,
+    )
+
+
+def settings_of(optimizer: Optimizer) -> dict[str, Any]:
+    """Return an optimizer's settings as a `Task` takes them: without what the task fills in."""
+    values = {
+        field.name: getattr(optimizer, field.name)
+        for field in fields(optimizer)  # type: ignore[arg-type]
+        if field.name not in ("noise_multiplier", "public", "expected_batch_size")
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+_Grid = Sequence[tuple[dict[str, Any], float]]
+
+
+def _grid(
+    setting: Setting,
+    method: str,
+    delay: int | None,
+    base: Tuned | None,
+    noise_multiplier: float | None,
+) -> _Grid:
+    """Every configuration with the noise multiplier at which its whole event fits the budget."""
+    budget = setting.budget()
+    steps = budget.steps
+    private = is_private(method)
+    plain = _plain_noise(budget) if private else 0.0
+    context = GridContext(
+        noise_multiplier=plain,
+        steps=steps,
+        base=None if base is None else DpSgd(**base.settings, noise_multiplier=plain),
+        phases=resolve_phases(default_delay(steps) if delay is None else delay, None, None),
+        public=setting.public(),
+        expected_batch_size=float(setting.batch_size),
+    )
+    grid = []
+    for optimizer in grid_of(method)(context):
+        settings = settings_of(optimizer)
+        if private and noise_multiplier is None:
+            grid.append((settings, _noise(setting, method, optimizer, settings)))
+        else:
+            grid.append((settings, noise_multiplier or 0.0))
+    return grid
+
+
+def _plain_noise(budget: Budget) -> float:
+    key = budget, "", ""
+    if key not in _CALIBRATED:
+        _CALIBRATED[key] = budget.calibrate().noise_multiplier
+    return _CALIBRATED[key]
+
+
+def _noise(
+    setting: Setting, method: str, optimizer: Optimizer, settings: Mapping[str, Any]
+) -> float:
+    budget = setting.budget()
+    event = planned_event(optimizer, budget.sampling, budget.dataset_size, budget.steps)
+    plain = _plain_noise(budget)
+    if event == budget.event(plain):
+        return plain
+    # Configurations that release alike share one calibration.
+    key = budget, method, repr(event)
+    if key not in _CALIBRATED:
+        _CALIBRATED[key] = calibrate_method(
+            method, Settings.from_mapping(settings), budget, public=setting.public()
+        ).noise_multiplier
+    return _CALIBRATED[key]
+
+
+def _first(table: Sequence[Candidate], count: int) -> list[int]:
+    """Places of the best configurations, in grid order."""
+    order = sorted(range(len(table)), key=lambda i: (table[i].mean_loss, i))
+    return sorted(order[:count])
+
+
+def _extended(table: Sequence[Candidate], more: Mapping[int, Candidate]) -> tuple[Candidate, ...]:
+    return tuple(
+        replace(row, losses=row.losses + more[i].losses) if i in more else row
+        for i, row in enumerate(table)
+    )
+
+
+def _best(table: Sequence[Candidate]) -> Candidate:
+    """The smallest mean among those run on most seeds; the first of equals, in grid order."""
+    most = max(len(row.losses) for row in table)
+    return min((row for row in table if len(row.losses) == most), key=lambda row: row.mean_loss)
+
+
+def _tuned(
+    setting: Setting,
+    method: str,
+    table: tuple[Candidate, ...],
+    seeds: tuple[int, ...],
+    base: Tuned | None,
+) -> Tuned:
+    best = _best(table)
+    if math.isinf(best.mean_loss):
+        raise ArithmeticError(f"every {method} configuration diverged on {setting.problem}")
+    epsilon = None
+    if is_private(method):
+        budget = setting.budget()
+        task = Task(setting, method, best.settings, best.noise_multiplier, seeds[0])
+        epsilon = budget.account(
+            planned_event(task.optimizer(), budget.sampling, budget.dataset_size, budget.steps)
+        )
+    return Tuned(setting, method, best.settings, best.noise_multiplier, epsilon, table, seeds, base)
+
+
+def _loss(result: TaskResult) -> float:
+    return math.inf if result.diverged else float(result.final_loss)
