@@ -35,6 +35,10 @@ COMMANDS: dict[str, Command] = {
     "train": Command(
         "dp2theory.cli.train:train", "Runs of a reference optimizer, with the ledger they wrote."
     ),
+    "sweep": Command(
+        "dp2theory.cli.sweep:sweep",
+        "Runs over methods, delays, budgets, seeds and problems, in a store that resumes.",
+    ),
     "audit-accountant": Command(
         "dp2theory.cli.audit_accountant:audit_accountant",
         "What any privacy accountant gets wrong, with the smallest examples.",

@@ -105,6 +105,10 @@ class Setting:
             raise ValueError(f"problem_options={self.problem_options!r} must be a mapping")
         _canonical(dict(self.problem_options))
 
+    def __hash__(self) -> int:
+        # Options are a mapping, which has no hash of its own.
+        return hash(_canonical(self.to_json()))
+
     def load(self) -> Problem:
         """Return the problem; with a public share, its private part. Kept per process."""
         return self._loaded()[0]

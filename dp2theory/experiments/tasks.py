@@ -299,6 +299,7 @@ def run_task(task: Task) -> TaskResult:
             sampling=setting.description(),
             steps=setting.run_steps,
             rng=task.seed,
+            expected_batch_size=float(setting.batch_size),
             record_every=task.record_every,
         )
     except DivergedRun as stop:
@@ -308,7 +309,7 @@ def run_task(task: Task) -> TaskResult:
         metrics = problem.metrics(made.parameters) if finite else {}
     return TaskResult(
         final_loss=float(made.final_loss) if finite else math.inf,
-        metrics={name: float(value) for name, value in metrics.items()},
+        metrics={name: float(metrics[name]) for name in sorted(metrics)},
         steps=made.steps,
         loss_steps=tuple(int(step) for step in made.loss_steps),
         losses=tuple(float(loss) for loss in made.losses),

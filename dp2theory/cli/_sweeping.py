@@ -1,0 +1,138 @@
+"""The work of `dp2theory sweep`: read, run, keep, print."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._output import Input, emit, envelope
+from dp2theory.cli._outputs import check_outputs
+from dp2theory.cli._progress import Advance, progress
+from dp2theory.cli._sweep_text import print_sweep
+
+if TYPE_CHECKING:
+    from dp2theory.experiments.spec import Spec
+    from dp2theory.experiments.store import Store
+    from dp2theory.experiments.sweep import Memory, Sweep
+
+INTERRUPTED_FILE = "dp2theory-sweep-interrupted.sqlite"
+
+
+def sweep_request(
+    *, spec: Path, executor: str, store: Path | None, out: Path | None, json: bool, quiet: bool
+) -> None:
+    """Do what the options ask for, and print it; see `dp2theory.cli.sweep`."""
+    from dp2theory.experiments.executors import check_executor, open_executor
+    from dp2theory.experiments.spec import read_spec
+    from dp2theory.experiments.store import Store
+    from dp2theory.experiments.sweep import Memory, Sweep
+
+    check_outputs({"out": out, "store": store}, {"spec": spec})
+    check_executor(executor)
+    described = read_spec(spec)
+    with ExitStack() as stack:
+        kept: Store | Memory = Memory() if store is None else stack.enter_context(Store(store))
+        with _Bars(quiet) as bars:
+            made = Sweep(described, store=kept, progress=bars)
+            with _kept_when_stopped(made, kept, spec, out), open_executor(executor) as workers:
+                made.executor = workers
+                made.run()
+        result = made.result()
+        if isinstance(kept, Store) and not quiet:
+            _tell_of_store(kept)
+    inputs = _inputs(spec, described)
+    if out is not None:
+        _write(out, inputs, result, "ok")
+    emit(
+        "sweep", inputs, result, json=json,
+        human=lambda: print_sweep(result, quiet=quiet, written=(store, out)),
+    )  # fmt: skip
+
+
+def _inputs(path: Path, spec: "Spec") -> dict[str, Any]:
+    # Neither executor nor store: results do not depend on them, to the last byte.
+    return {
+        "spec": Input(str(path)),
+        "problems": Input(", ".join(dict.fromkeys(one.problem for one in spec.settings))),
+        "methods": Input(", ".join(spec.methods)),
+        "seeds": Input(len(spec.seeds)),
+        "tune": Input(spec.tune),
+    }
+
+
+def _write(out: Path, inputs: dict[str, Any], result: dict[str, Any], status: str) -> None:
+    from dp2theory.files import write_json
+
+    write_json(out, envelope("sweep", inputs, result, status=status))
+
+
+def _tell_of_store(store: "Store") -> None:
+    other = store.of_other_code()
+    if other:
+        print(
+            f"{store.path}: {other} results of another version of the code are kept and not used",
+            file=sys.stderr,
+        )
+
+
+@contextmanager
+def _kept_when_stopped(
+    sweep: "Sweep", kept: "Store | Memory", spec: Path, out: Path | None
+) -> Iterator[None]:
+    """Keep what there is when the user stops the body or a worker is lost, and say where."""
+    from dp2theory.experiments.tasks import WorkerError
+
+    try:
+        yield
+    except (KeyboardInterrupt, WorkerError) as stop:
+        where = _keep(kept)
+        if out is not None:
+            _write(out, _inputs(spec, sweep.spec), sweep.result(), "interrupted")
+        interrupted = isinstance(stop, KeyboardInterrupt)
+        fail(
+            f"{'interrupted' if interrupted else stop}: {sweep.done()} of {sweep.wanted()} runs "
+            f"are kept in {where}, with --store {where} the same command goes on from there",
+            ExitCode.INTERRUPTED if interrupted else ExitCode.INTERNAL,
+        )
+
+
+def _keep(kept: "Store | Memory") -> Path:
+    from dp2theory.experiments.store import Store
+
+    if isinstance(kept, Store):
+        return kept.path
+    with Store(INTERRUPTED_FILE) as store:
+        for key, (task, result) in kept.kept.items():
+            store.put(key, task, result)
+        return store.path
+
+
+class _Bars:
+    """A progress bar for what is going on, a new one whenever that changes."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._stack = ExitStack()
+        self._what: str | None = None
+        self._done = 0
+        self._advance: Advance | None = None
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        if what != self._what or done < self._done:
+            self._stack.close()
+            self._what, self._done = what, done
+            # Runs found in the store are no work done, and would spoil the time left.
+            self._advance = self._stack.enter_context(
+                progress(what, total - done, quiet=self._quiet or done == total)
+            )
+        if self._advance is not None and done > self._done:
+            self._advance(done - self._done)
+        self._done = done
+
+    def __enter__(self) -> "_Bars":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
