@@ -16,12 +16,14 @@ Other methods keep their grids beside their classes; `GRIDS` lists all.
 
 from __future__ import annotations
 
+from dp2theory.optimizers.adaptive_grids import ADAPTIVE_GRIDS
 from dp2theory.optimizers.dp2 import Dp2RmsProp, Phases
 from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM as PRECONDITIONED_CLIP_NORM
 from dp2theory.optimizers.grid_context import Grid, dp2_settings
 from dp2theory.optimizers.grid_context import GridContext as GridContext
 from dp2theory.optimizers.rmsprop import DpRmsProp
 from dp2theory.optimizers.sgd import DpSgd
+from dp2theory.optimizers.snapshot_grid import snapshot_grid
 from dp2theory.optimizers.steps import Optimizer
 
 DP_SGD_STEPS = (0.3, 1.0, 3.0, 10.0)
@@ -56,6 +58,8 @@ GRIDS: dict[str, Grid] = {
     "dp-sgd": dp_sgd_grid,
     "dp-rmsprop": dp_rmsprop_grid,
     "dp2-rmsprop": dp2_rmsprop_grid,
+    **ADAPTIVE_GRIDS,
+    "snapshot": snapshot_grid,
 }
 
 

@@ -1,28 +1,29 @@
 """Preconditioners that know their own noise: debiased, bias corrected, with a derived floor.
 
 Each square that v takes in is (signal + noise)^2 with noise of known variance nu: after k terms
-V = v / (1 - ema^k) is a proper average of them, and V - nu estimates the squared signal. Where
-there is no signal its standard deviation is nu sqrt(2 / k_e), since a square of a normal has
-variance 2 nu^2 and an average with weights w_i has sum w_i^2 / (sum w_i)^2 = 1 / k_e times it.
-What lies below `noise_floor` such deviations is not known from zero. Hence
+V = v / (1 - ema^k) is a proper average of them, V - nu estimates the squared signal, and
+(V - nu) / nu its signal-to-noise ratio. The floor stands where that ratio is 1, below which a
+gradient is more noise than signal:
 
-    D = sqrt(max(V - nu, noise_floor nu sqrt(2 / k_e))) + damping.
+    D = sqrt(max(V - nu, noise_floor nu)) + damping, noise_floor = 1.
 
-The floor follows from the noise multiplier, the clip norm, the expected batch size and the number
-of terms, all public. It falls as terms come in: from 1.41 nu after one to 0.32 nu in the end at
-ema 0.9. Coordinates under it share one D, so that noise alone no longer tells them apart.
-An extension: neither Li et al. (ICLR 2023) nor others have it in this form.
+nu follows from the noise multiplier, the clip norm, the expected batch size and the length of the
+phase, all public. Coordinates at the floor share one D: noise alone hardly tells them apart, also
+when V has one term only, whose square is above 2 nu in one coordinate of six without signal. What
+noise pushes above the floor moves less, never more. Without the two subtractions, D = sqrt(V), the
+noise in V is itself a floor, a soft one at nu.
+
+An extension: neither Li et al. (ICLR 2023) nor the works they compare with have it.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from dp2theory.optimizers.accumulators import MovingAverage, effective_terms
+from dp2theory.optimizers.accumulators import MovingAverage
 from dp2theory.optimizers.adaptive import ClippedPhases, ClippedQueries, EveryStep
 from dp2theory.optimizers.variants import phase_mean_variance
 from dp2theory.problems.protocol import Array
@@ -30,7 +31,7 @@ from dp2theory.problems.protocol import Array
 
 @dataclass(frozen=True)
 class NoiseAwareAverage:
-    """The average V of squares, less its noise, not below its own uncertainty.
+    """The average V of squares, less its noise, not below a multiple of the noise.
 
     Attributes
     ----------
@@ -39,7 +40,7 @@ class NoiseAwareAverage:
     noise_variance : float
         Variance nu of the noise in each coordinate of each gradient, >= 0.
     noise_floor : float
-        Least root squared, in standard deviations of V - nu without signal, > 0.
+        Least squared root over nu, > 0.
     """
 
     ema: float
@@ -55,14 +56,10 @@ class NoiseAwareAverage:
         return self._average.updated(old, gradient)
 
     def root(self, moment: Array, updates: int) -> Array:
-        """Return sqrt(max(V - nu, floor))."""
+        """Return sqrt(max(V - nu, noise_floor nu))."""
         squares = self._average.root(moment, updates) ** 2
-        return np.sqrt(np.maximum(squares - self.noise_variance, self.floor(updates)))
-
-    def floor(self, updates: int) -> float:
-        """Return noise_floor nu sqrt(2 / k_e) after `updates` terms."""
-        terms = effective_terms(self.ema, updates)
-        return self.noise_floor * self.noise_variance * math.sqrt(2 / terms)
+        floor = self.noise_floor * self.noise_variance
+        return np.sqrt(np.maximum(squares - self.noise_variance, floor))
 
     @property
     def _average(self) -> MovingAverage:
@@ -80,12 +77,11 @@ class DpRmsPropNoiseAware(ClippedQueries, EveryStep):
     expected_batch_size : float
         Public divisor b of the released sums, > 0.
     ema : float
-        Weight of the old second moment, in [0, 1). Closer to 1 it lets smaller signals be seen:
-        the floor is nu sqrt(2 (1 - ema) / (1 + ema)) in the end.
+        Weight of the old second moment, in [0, 1).
     damping : float
         Constant added to the root, > 0.
     noise_floor : float
-        Floor in standard deviations of the debiased average, > 0; 1 is the derivation's.
+        Floor of the debiased average over nu, > 0; 1 is where signal and noise are equal.
 
     Privacy
     -------
@@ -124,7 +120,7 @@ class Dp2RmsPropNoiseAware(ClippedPhases):
     expected_batch_size : float
         Public divisor b of the released sums, > 0.
     noise_floor : float
-        Floor in standard deviations of the debiased average, > 0; 1 is the derivation's.
+        Floor of the debiased average over nu, > 0; 1 is where signal and noise are equal.
 
     Privacy
     -------

@@ -5,18 +5,46 @@ from __future__ import annotations
 from dataclasses import fields
 from typing import Any
 
+from dp2theory.optimizers.adagrad import AdaGrad, DelayedAdaGrad, Dp2AdaGrad, DpAdaGrad
+from dp2theory.optimizers.adam import Adam, DelayedAdam, Dp2Adam, DpAdam
 from dp2theory.optimizers.dp2 import DelayedRmsProp, Dp2RmsProp
+from dp2theory.optimizers.noise_aware import Dp2RmsPropNoiseAware, DpRmsPropNoiseAware
 from dp2theory.optimizers.rmsprop import DpRmsProp, RmsProp
 from dp2theory.optimizers.sgd import DpSgd, Sgd
+from dp2theory.optimizers.snapshot import Snapshot
+from dp2theory.optimizers.variants import (
+    Dp2RmsPropDebiased,
+    Dp2RmsPropExtraNoise,
+    Dp2RmsPropNoiseFirst,
+)
+from dp2theory.optimizers.yogi import DelayedYogi, Dp2Yogi, DpYogi, Yogi
 
 #: Name to class, private ones first. A class is private if it takes a `noise_multiplier`.
 METHODS: dict[str, type[Any]] = {
     "dp-sgd": DpSgd,
     "dp-rmsprop": DpRmsProp,
     "dp2-rmsprop": Dp2RmsProp,
+    "dp-adagrad": DpAdaGrad,
+    "dp-adam": DpAdam,
+    "dp-yogi": DpYogi,
+    "dp-rmsprop-noise-aware": DpRmsPropNoiseAware,
+    "dp2-adagrad": Dp2AdaGrad,
+    "dp2-adam": Dp2Adam,
+    "dp2-yogi": Dp2Yogi,
+    "dp2-rmsprop-extra-noise": Dp2RmsPropExtraNoise,
+    "dp2-rmsprop-noise-first": Dp2RmsPropNoiseFirst,
+    "dp2-rmsprop-debiased": Dp2RmsPropDebiased,
+    "dp2-rmsprop-noise-aware": Dp2RmsPropNoiseAware,
+    "snapshot": Snapshot,
     "sgd": Sgd,
     "rmsprop": RmsProp,
     "delayed-rmsprop": DelayedRmsProp,
+    "adagrad": AdaGrad,
+    "adam": Adam,
+    "yogi": Yogi,
+    "delayed-adagrad": DelayedAdaGrad,
+    "delayed-adam": DelayedAdam,
+    "delayed-yogi": DelayedYogi,
 }
 
 
