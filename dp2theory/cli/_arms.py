@@ -33,13 +33,13 @@ def make_arms(
     if request.tune:
         method, compare, pilot = _tuned(request, resolved, seeds, tuned)
     else:
-        method = _optimizer(resolved, resolved.method, resolved.settings)
+        method = _optimizer(resolved, resolved.method)
         compare = None
         if resolved.compare is not None:
-            compare = _optimizer(resolved, resolved.compare, resolved.compare_settings)
+            compare = _optimizer(resolved, resolved.compare)
         pilot = resolved.plan
         if request.pilot:
-            pilot = _pilot_settings(method, compare, resolved.noise_multiplier)
+            pilot = _pilot_settings(method, compare, resolved.noise_multiplier_of(resolved.method))
     return (
         Arm(resolved.method, method, pilot, delay_by_pilot=not _phases(request)),
         None if resolved.compare is None else Arm(resolved.compare, compare),
@@ -51,14 +51,16 @@ def _phases(request: "Request") -> dict[str, int]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _optimizer(resolved: Resolved, method: str, settings: Any) -> Any:
+def _optimizer(resolved: Resolved, method: str) -> Any:
     from dp2theory.planning.methods import make_optimizer
 
     return make_optimizer(
         method,
-        settings,
-        noise_multiplier=resolved.noise_multiplier,
+        resolved.settings[method],
+        noise_multiplier=resolved.noise_multiplier_of(method),
         steps=resolved.budget.steps,
+        public=resolved.public,
+        expected_batch_size=float(resolved.budget.batch_size),
     )
 
 
@@ -93,7 +95,7 @@ def _tuned(
     for name in (resolved.method, resolved.compare):
         if name is not None and name not in GRIDS:
             raise ValueError(f"--tune: {name} has no grid; tunable are {', '.join(GRIDS)}")
-    sigma, plan = resolved.noise_multiplier, resolved.plan
+    sigma, plan = resolved.noise_multiplier_of("dp-sgd"), resolved.plan
     if plan is not None and resolved.compare is None:
         base = DpSgd(plan.learning_rate, plan.clip_norm, sigma)
     else:
@@ -138,11 +140,13 @@ def _search(
             method,
             resolved.problem,
             resolved.budget,
-            noise_multiplier=resolved.noise_multiplier,
+            noise_multiplier=resolved.noise_multiplier_of(method),
             seeds=keys,
             base=base,
             pilot=start,
-            phases=_phases(request) if method == "dp2-rmsprop" else None,
+            phases=_phases(request) if method == resolved.method else None,
+            public=resolved.public,
+            settings=resolved.settings[method].given(),
             progress=_by_one(advance),
         )
 

@@ -225,6 +225,12 @@ def check_sizes(sampling: str, dataset_size: int, batch_size: int) -> None:
         )
 
 
+def _drawn(supported: tuple[str, ...]) -> str:
+    if supported == ("poisson",):
+        return "independent (poisson)"
+    return " or ".join(supported)
+
+
 def resolve_run(
     *,
     dataset_size: int,
@@ -240,7 +246,7 @@ def resolve_run(
     Parameters
     ----------
     supported
-        Samplings that the command can do; the optimizers here draw Poisson batches only.
+        Samplings that the command can do: no optimizer here walks through shuffled epochs.
 
     Raises
     ------
@@ -254,7 +260,7 @@ def resolve_run(
     if one_of("sampling", sampling, SAMPLINGS) not in supported:
         fail(
             f"--sampling {sampling}: not supported: this command's batches are drawn by "
-            "independent (poisson) sampling, and an account of another sampling would be no "
+            f"{_drawn(supported)} sampling, and an account of another sampling would be no "
             "guarantee for them; `dp2theory account` and `calibrate` cover all samplings",
             ExitCode.UNSUPPORTED,
         )

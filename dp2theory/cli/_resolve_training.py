@@ -12,6 +12,8 @@ from dp2theory.cli._output import Input
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting, resolve_setting
+from dp2theory.cli._settings import parse_settings
+from dp2theory.cli._training_noise import resolve_noise
 
 if TYPE_CHECKING:
     from dp2theory.cli._training import Request
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from dp2theory.planning.methods import Settings
     from dp2theory.planning.pilot import PilotState
     from dp2theory.problems.protocol import Problem
+    from dp2theory.problems.public import PublicData
 
 #: Options of the method's own, and of them the ones that a grid chooses.
 SETTINGS = (
@@ -33,6 +36,8 @@ _DOMAINS: dict[str, Callable[[str, Any], Any]] = {
     "preconditioned_clip_norm": step_size, "compare_clip_norm": step_size,
     "delay": positive_integer, "sgd_steps": positive_integer, "adaptive_steps": positive_integer,
 }  # fmt: skip
+#: What the samplers of the optimizers draw.
+SAMPLINGS_OF_RUNS = ("poisson", "without-replacement", "with-replacement")
 PHASES = ("delay", "sgd_steps", "adaptive_steps")
 TUNED = (*(name for name in SETTINGS if name not in PHASES), "compare_learning_rate",
          "compare_clip_norm")  # fmt: skip
@@ -44,29 +49,38 @@ class Resolved:
 
     Attributes
     ----------
-    problem, budget, noise_multiplier
+    problem, budget
         As in `dp2theory.planning`.
+    noise_multipliers : dict
+        Of each method. Methods that release more than one noisy sum a step need more noise for
+        the same ε.
     method, compare : str and str or None
-    settings, compare_settings : Settings
-        Hyper-parameters as given, or as the plan sets them.
+    settings : dict
+        Of each method, hyper-parameters as given, or as the plan or the budget sets them.
     plan : PilotState or None
         The saved pilot to go on from.
     discarded : PilotState or None
         A pilot whose releases are owed besides.
     inputs : dict
         For the output envelope.
+    public : PublicData or None
+        Side information.
     """
 
     problem: "Problem"
     budget: "Budget"
-    noise_multiplier: float
+    noise_multipliers: dict[str, float]
     method: str
     compare: str | None
-    settings: "Settings"
-    compare_settings: "Settings"
+    settings: dict[str, "Settings"]
     plan: "PilotState | None"
     discarded: "PilotState | None"
     inputs: dict[str, Any] = field(default_factory=dict)
+    public: "PublicData | None" = None
+
+    def noise_multiplier_of(self, method: str) -> float:
+        """The noise multiplier of a method's runs."""
+        return self.noise_multipliers[method]
 
 
 def resolve(request: "Request") -> Resolved:
@@ -77,6 +91,8 @@ def resolve(request: "Request") -> Resolved:
     ValueError
         Naming the option, its value and what is allowed.
     """
+    from dp2theory.planning.methods import Settings
+
     _check_counts(request)
     _check_files(request)
     _check_tuning(request)
@@ -93,21 +109,27 @@ def resolve(request: "Request") -> Resolved:
         _check_same_run(setting, plan)
     if discarded is not None:
         _check_same_records(setting.problem, discarded)
-    budget, noise_multiplier = _noise(request, setting, plan, discarded)
+    methods = {method: _settings(request, plan, method)}
+    if request.compare is not None:
+        methods[request.compare] = _compare_settings(request, plan)
+    if request.tune:  # the other grids are built around DP-SGD's
+        methods.setdefault("dp-sgd", Settings())
+    spent = None if discarded is None else discarded.ledger
+    budget, multipliers, methods = resolve_noise(request, setting, plan, spent, methods)
     if plan is not None and discarded is not None:
         _check_other_pilot(plan, discarded)
-        _warn_over_budget(request, budget, noise_multiplier, discarded)
+        _warn_over_budget(request, budget, multipliers[method], discarded)
     return Resolved(
         problem=setting.problem,
         budget=budget,
-        noise_multiplier=noise_multiplier,
+        noise_multipliers=multipliers,
         method=method,
         compare=request.compare,
-        settings=_settings(request, plan, method),
-        compare_settings=_compare_settings(request, plan),
+        settings=methods,
         plan=plan,
         discarded=discarded,
         inputs=_inputs(request, setting, budget, method, advised),
+        public=setting.public,
     )
 
 
@@ -157,8 +179,10 @@ def _method(request: "Request", plan: "PilotState | None") -> tuple[str, bool]:
         is_private(request.compare)
         if request.compare == request.method:
             raise ValueError(f"--compare {request.compare}: is the method itself")
-    elif request.compare_learning_rate is not None or request.compare_clip_norm is not None:
-        raise ValueError("--compare-learning-rate, --compare-clip-norm: need --compare")
+    else:
+        for name in ("compare_learning_rate", "compare_clip_norm", "compare_set"):
+            if getattr(request, name) is not None:
+                raise ValueError(f"{option(name)}: needs --compare")
     if request.method is not None:
         private = is_private(request.method)
         if not private and (request.pilot or plan is not None):
@@ -220,6 +244,8 @@ def _setting(request: "Request", plan: "PilotState | None") -> Setting:
         sampling=request.sampling,
         relation=relation,
         quiet=request.quiet,
+        public_share=request.public_share,
+        supported=SAMPLINGS_OF_RUNS,
     )
 
 
@@ -284,30 +310,6 @@ def exceeds(epsilon: float, budget: "Budget") -> bool:
     return epsilon > budget.target_epsilon * (1 + 1e-9)
 
 
-def _noise(
-    request: "Request",
-    setting: Setting,
-    plan: "PilotState | None",
-    discarded: "PilotState | None",
-) -> tuple["Budget", float]:
-    """The budget, and the noise multiplier it allows (or the budget that the noise makes)."""
-    spent = None if discarded is None else discarded.ledger
-    if plan is not None:
-        return plan.budget, plan.noise_multiplier
-    if request.epsilon is not None:
-        budget = setting.budget(request.epsilon)
-        with waiting("calibrating the noise", quiet=request.quiet):
-            return budget, budget.calibrate(spent=spent).noise_multiplier
-    if request.noise_multiplier is None:
-        return setting.budget(math.inf), 0.0
-    from dp2theory.planning.budget import compose_events
-
-    open_budget = setting.budget(math.inf)
-    ledger = compose_events(spent, open_budget.event(request.noise_multiplier))
-    with waiting("accounting", quiet=request.quiet):
-        return setting.budget(open_budget.account(ledger).upper), request.noise_multiplier
-
-
 def _settings(request: "Request", plan: "PilotState | None", method: str) -> "Settings":
     from dp2theory.planning.methods import Settings
     from dp2theory.planning.pilot import PILOT_RATE
@@ -319,7 +321,11 @@ def _settings(request: "Request", plan: "PilotState | None", method: str) -> "Se
             share = PILOT_RATE if method == "dp2-rmsprop" else 1.0
             planned["learning_rate"] = share * plan.learning_rate
     given = {name: getattr(request, name) for name in SETTINGS}
-    return Settings(**planned | {k: v for k, v in given.items() if v is not None})
+    given = {name: value for name, value in given.items() if value is not None}
+    more = parse_settings("--set", request.set_values)
+    for name in given.keys() & more.keys():
+        raise ValueError(f"--set {name}={more[name]}: contradicts {option(name)} {given[name]}")
+    return Settings.from_mapping(planned | given | more)
 
 
 def _compare_settings(request: "Request", plan: "PilotState | None") -> "Settings":
@@ -329,7 +335,9 @@ def _compare_settings(request: "Request", plan: "PilotState | None") -> "Setting
     if plan is not None and request.compare == "dp-sgd" and not request.tune:
         rate = plan.learning_rate if rate is None else rate
         clip = plan.clip_norm if clip is None else clip
-    return Settings(learning_rate=rate, clip_norm=clip)
+    given = {"learning_rate": rate, "clip_norm": clip}
+    more = parse_settings("--compare-set", request.compare_set)
+    return Settings.from_mapping({k: v for k, v in given.items() if v is not None} | more)
 
 
 def _inputs(

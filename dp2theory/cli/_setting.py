@@ -17,17 +17,22 @@ from dp2theory.cli._progress import progress
 if TYPE_CHECKING:
     from dp2theory.planning.budget import Budget
     from dp2theory.problems.protocol import Problem
+    from dp2theory.problems.public import PublicData
 
 
 @dataclass(frozen=True)
 class Setting:
-    """A problem (or only its sizes) with the resolved run and δ."""
+    """A problem (or only its sizes) with the resolved run and δ.
+
+    With a public share `problem` is the private part, and the sizes are its own.
+    """
 
     problem: "Problem | None"
     dimension: int | None
     run: RunInputs
     delta: Input
     given: dict[str, Input]
+    public: "PublicData | None" = None
 
     def inputs(self) -> dict[str, Any]:
         """The resolved inputs for the output envelope."""
@@ -44,6 +49,7 @@ class Setting:
             target_epsilon=epsilon,
             target_delta=self.delta.value,
             relation=self.run.relation,
+            sampling_scheme=self.run.sampling,
         )
 
 
@@ -81,6 +87,8 @@ def resolve_setting(
     sampling: str,
     relation: str | None,
     quiet: bool,
+    public_share: float | None = None,
+    supported: tuple[str, ...] = ("poisson",),
 ) -> Setting:
     """Load the problem, or take the sizes as given, and resolve the run on it.
 
@@ -94,6 +102,7 @@ def resolve_setting(
     if dataset_size is not None:
         positive_integer("dataset_size", dataset_size)
     given: dict[str, Input] = {}
+    public = None
     if problem is None:
         if dataset_size is None:
             raise ValueError("--problem or --dataset-size is wanted: neither was given")
@@ -105,13 +114,16 @@ def resolve_setting(
     else:
         # What needs no data is refused before a data set is loaded.
         # (Its size is not known yet, so that any will do.)
-        _resolve_run(batch_size, batch_size, epochs, steps, sampling, relation)
+        _resolve_run(batch_size, batch_size, epochs, steps, sampling, relation, supported)
         loaded = load_problem(problem, data=data, dimension=dimension, quiet=quiet)
         if dataset_size not in (None, loaded.dataset_size):
             raise ValueError(
                 f"--dataset-size {dataset_size}: contradicts problem {problem!r}, which has "
                 f"{loaded.dataset_size} records; leave it out"
             )
+        if public_share is not None:
+            loaded, public = _split_public(loaded, public_share)
+            given["public_share"] = Input(public_share)
         dataset_size = loaded.dataset_size
         given["problem"] = Input(loaded.name)
         if data is not None:
@@ -120,10 +132,19 @@ def resolve_setting(
     return Setting(
         problem=loaded,
         dimension=dimension if loaded is None else loaded.dimension,
-        run=_resolve_run(dataset_size, batch_size, epochs, steps, sampling, relation),
+        run=_resolve_run(dataset_size, batch_size, epochs, steps, sampling, relation, supported),
         delta=resolve_delta(delta, dataset_size),
         given=given,
+        public=public,
     )
+
+
+def _split_public(problem: "Problem", share: float) -> "tuple[Problem, PublicData]":
+    from dp2theory.problems.public import split_public
+
+    if not 0 < share < 1:
+        raise ValueError(f"{option('public_share')} {share}: must lie strictly between 0 and 1")
+    return split_public(problem, share)
 
 
 def _resolve_run(
@@ -133,6 +154,7 @@ def _resolve_run(
     steps: int | None,
     sampling: str,
     relation: str | None,
+    supported: tuple[str, ...],
 ) -> RunInputs:
     return resolve_run(
         dataset_size=dataset_size,
@@ -141,4 +163,5 @@ def _resolve_run(
         steps=steps,
         sampling=sampling,
         relation=relation,
+        supported=supported,
     )

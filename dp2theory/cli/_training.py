@@ -51,6 +51,9 @@ class Request:
     damping: float | None
     compare_learning_rate: float | None
     compare_clip_norm: float | None
+    set_values: list[str] | None
+    compare_set: list[str] | None
+    public_share: float | None
     tune: bool
     tune_seeds: int
     seed: int
@@ -114,7 +117,7 @@ class Session:
             self.method,
             self.compare,
             resolved.budget,
-            noise_multiplier=resolved.noise_multiplier,
+            noise_multiplier=resolved.noise_multiplier_of(resolved.method),
             discarded=None if discarded is None else discarded.ledger,
         )
         result["tuning"] = self.tuned or None

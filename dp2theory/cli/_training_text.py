@@ -26,6 +26,10 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
     if paired is not None:
         _print_paired(paired)
     print(f"noise multiplier = {result['noise_multiplier']!r}")
+    for arm in arms[1:]:
+        other = arm["settings"].get("noise_multiplier")
+        if other is not None and other != result["noise_multiplier"]:
+            print(f"noise multiplier of {arm['method']} = {other!r}")
     for arm in arms:
         epsilon = arm["epsilon"]
         print(
@@ -38,7 +42,7 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
         delays = {run["delay"] for run in arm["runs"]}
         if len(delays) == 1 and None not in delays:
             settings["delay"] = delays.pop()
-        print("  with " + ", ".join(f"{name} {value:.6g}" for name, value in settings.items()))
+        print("  with " + ", ".join(f"{name} {_show(value)}" for name, value in settings.items()))
     discarded = result["discarded_pilot"]
     if discarded is not None:
         print(
@@ -64,3 +68,7 @@ def _print_paired(paired: dict[str, Any]) -> None:
         if interval is not None:
             line += f", {percent} interval [{interval['lower']:.6g}, {interval['upper']:.6g}]"
         print(f"{line} ({paired['pairs']} paired seed{'s' if paired['pairs'] > 1 else ''})")
+
+
+def _show(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else str(value)

@@ -15,8 +15,9 @@ def train(
     method: Annotated[
         str | None,
         typer.Option(
-            help="dp-sgd, dp-rmsprop, dp2-rmsprop, or without noise sgd, rmsprop,"
-            " delayed-rmsprop. [default with --plan: what the plan advises]"
+            help="dp-sgd, dp-rmsprop, dp2-rmsprop, snapshot and others (an unknown name lists all),"
+            " or without noise sgd, rmsprop, adam and others."
+            " [default with --plan: what the plan advises]"
         ),
     ] = None,
     compare: Annotated[
@@ -91,6 +92,22 @@ def train(
     ] = None,
     compare_clip_norm: Annotated[
         float | None, typer.Option(help="Clip norm of the method compared with. [default: 1]")
+    ] = None,
+    set_values: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="A less common setting of the method; repeatable."
+        ),
+    ] = None,
+    compare_set: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE", help="A setting of the method compared with; repeatable."
+        ),
+    ] = None,
+    public_share: Annotated[
+        float | None,
+        typer.Option(help="Share of the records that is public, for methods that use such."),
     ] = None,
     tune: Annotated[
         bool,

@@ -16,6 +16,7 @@ from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM
 from dp2theory.optimizers.registry import METHODS as METHODS
 from dp2theory.optimizers.registry import has_setting, method_class, needs_public_data
 from dp2theory.optimizers.registry import is_private as is_private
+from dp2theory.planning.budget import compose_events
 from dp2theory.planning.gate import default_delay
 from dp2theory.planning.pilot import PILOT_RATE
 
@@ -137,8 +138,35 @@ def make_optimizer(
     return optimizer
 
 
+def planned_event_of(
+    method: str,
+    settings: Settings,
+    budget: Budget,
+    *,
+    noise_multiplier: float,
+    public: PublicData | None = None,
+) -> DpEvent:
+    """The event of a whole run of the method within the budget's sizes, without running it."""
+    from dp2theory.optimizers.ledger import planned_event
+
+    optimizer = make_optimizer(
+        method,
+        settings,
+        noise_multiplier=noise_multiplier,
+        steps=budget.steps,
+        public=public,
+        expected_batch_size=float(budget.batch_size),
+    )
+    return planned_event(optimizer, budget.sampling, budget.dataset_size, budget.steps)
+
+
 def calibrate_method(
-    method: str, settings: Settings, budget: Budget, *, public: PublicData | None = None
+    method: str,
+    settings: Settings,
+    budget: Budget,
+    *,
+    public: PublicData | None = None,
+    spent: DpEvent | None = None,
 ) -> Calibration:
     """The smallest noise multiplier with which a whole run of the method meets the budget.
 
@@ -152,6 +180,8 @@ def calibrate_method(
     budget : Budget
     public : PublicData, optional
         Side information.
+    spent : DpEvent, optional
+        What was released from the same records before.
 
     Returns
     -------
@@ -162,23 +192,16 @@ def calibrate_method(
     accountants.InfeasibleBudgetError
         When the other releases alone exceed the budget.
     """
-    from dp2theory.optimizers.ledger import planned_event
-
     if not is_private(method):
         raise ValueError(f"method={method!r}: adds no noise, so there is none to calibrate")
+    settings = with_budget_settings(method, settings, budget)
 
     def whole(noise_multiplier: float) -> DpEvent:
-        optimizer = make_optimizer(
-            method,
-            settings,
-            noise_multiplier=noise_multiplier,
-            steps=budget.steps,
-            public=public,
-            expected_batch_size=float(budget.batch_size),
+        planned = planned_event_of(
+            method, settings, budget, noise_multiplier=noise_multiplier, public=public
         )
-        return planned_event(optimizer, budget.sampling, budget.dataset_size, budget.steps)
+        return compose_events(spent, planned)
 
-    settings = with_budget_settings(method, settings, budget)
     return budget.calibrate_event(whole)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from dp2theory.optimizers.tuning import TunedOptimizer, tune
 from dp2theory.planning.comparison import PilotSettings, pilot_delay, pilot_of_seed
@@ -73,6 +73,7 @@ def tune_method(
     pilot: PilotState | PilotSettings | None = None,
     phases: Mapping[str, int] | None = None,
     public: PublicData | None = None,
+    settings: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> TunedOptimizer:
     """The best configuration of a method's grid on the tuning seeds.
@@ -95,6 +96,8 @@ def tune_method(
         recommends, else T // 40 of the whole run.
     public : PublicData, optional
         Side information, for the methods that use it.
+    settings : mapping, optional
+        Settings that are fixed before the search, for the grids that read them.
     progress : callable, optional
         Called with (runs done, runs in all).
 
@@ -117,6 +120,7 @@ def tune_method(
         seeds=seeds,
         base=base,
         public=public,
+        settings=settings,
         initial_parameters=start.parameters,
         progress=progress,
         delay=lengths.get("delay"),
