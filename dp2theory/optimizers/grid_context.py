@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from dp2theory.optimizers.defaults import PRECONDITIONED_CLIP_NORM as PRECONDITIONED_CLIP_NORM
 from dp2theory.optimizers.dp2 import Phases
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.steps import Optimizer
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 DP2_SGD_FACTORS = (0.1, 0.3, 1.0)
 DP2_ADAPTIVE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0)
-PRECONDITIONED_CLIP_NORM = 500.0
 
 
 @dataclass(frozen=True)

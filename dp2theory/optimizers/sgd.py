@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
 
+from dp2theory.optimizers.defaults import every_step, sgd_rate
 from dp2theory.optimizers.steps import OptimizerState, Query
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.validation import positive_real
@@ -27,6 +29,11 @@ class Sgd:
 
     def __post_init__(self) -> None:
         positive_real("learning_rate", self.learning_rate)
+
+    @classmethod
+    def default_settings(cls, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """Return `given`, and clip norm 1 and effective step 1 where it is silent."""
+        return every_step(given, {each.name for each in fields(cls)}, sgd_rate(given))
 
     def initial_state(self, dimension: int) -> OptimizerState:
         """Return a fresh state (a step counter)."""
@@ -63,6 +70,11 @@ class DpSgd:
         positive_real("learning_rate", self.learning_rate)
         positive_real("clip_norm", self.clip_norm)
         positive_real("noise_multiplier", self.noise_multiplier)
+
+    @classmethod
+    def default_settings(cls, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
+        """Return `given`, and clip norm 1 and effective step 1 where it is silent."""
+        return every_step(given, {each.name for each in fields(cls)}, sgd_rate(given))
 
     def initial_state(self, dimension: int) -> OptimizerState:
         """Return a fresh state (a step counter)."""

@@ -14,6 +14,7 @@ from itertools import pairwise
 from math import ceil, inf, isfinite
 from typing import Literal
 
+from dp2theory.optimizers.defaults import default_delay as default_delay
 from dp2theory.planning.blocks import BlockStatistic
 
 Advice = Literal["dp2", "marginal", "dp-sgd"]
@@ -22,11 +23,6 @@ Advice = Literal["dp2", "marginal", "dp-sgd"]
 CLEAR_SNR = 1.0
 #: Below this ratio the preconditioner would be built from noise: use DP-SGD.
 LOW_SNR = 0.3
-
-
-def default_delay(steps: int) -> int:
-    """T // 40, at least 1: about 20 preconditioner updates in a run of `steps` steps."""
-    return max(1, steps // 40)
 
 
 def shortest_delay(steps: int) -> int:

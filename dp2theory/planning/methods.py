@@ -1,9 +1,6 @@
-"""Optimizers by name, with documented settings where the user gives none.
+"""Optimizers by name, with documented settings where the user gives none, and their noise.
 
-The defaults are starting points, not tuned values: clip norm 1 and effective step 1 (learning
-rate times clip norm) for DP-SGD. DP²-RMSProp walks its SGD phases at a third of DP-SGD's learning
-rate, as the pilot does, and its adaptive phases at clip norm 500, which clips little, and three
-times DP-SGD's effective step: the middle of the grid that `dp2theory.optimizers.tuning` searches.
+The defaults (`dp2theory.optimizers.defaults`) are starting points, not tuned values.
 """
 
 from __future__ import annotations
@@ -12,13 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM
+from dp2theory.optimizers.defaults import CLIP_NORM as CLIP_NORM
+from dp2theory.optimizers.defaults import EFFECTIVE_STEP as EFFECTIVE_STEP
 from dp2theory.optimizers.registry import METHODS as METHODS
 from dp2theory.optimizers.registry import has_setting, method_class, needs_public_data
 from dp2theory.optimizers.registry import is_private as is_private
 from dp2theory.planning.budget import compose_events
-from dp2theory.planning.gate import default_delay
-from dp2theory.planning.pilot import PILOT_RATE
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -27,14 +23,6 @@ if TYPE_CHECKING:
     from dp2theory.optimizers.steps import Optimizer
     from dp2theory.planning.budget import Budget
     from dp2theory.problems.public import PublicData
-
-#: DP-SGD's clip norm and effective step (learning rate times clip norm).
-CLIP_NORM = 1.0
-EFFECTIVE_STEP = 1.0
-#: Effective step of DP²'s adaptive phases over DP-SGD's.
-ADAPTIVE_FACTOR = 3.0
-#: Learning rate of methods that divide by a root of second moments at every step.
-RMSPROP_LEARNING_RATE = 0.01
 
 
 @dataclass(frozen=True)
@@ -130,11 +118,7 @@ def make_optimizer(
         if expected_batch_size is None:
             raise ValueError(f"expected_batch_size=None: {method} needs the divisor of the sums")
         values["expected_batch_size"] = expected_batch_size
-    own = getattr(kind, "default_settings", None)
-    defaults = _defaults(method, values, steps) if own is None else own(values, steps)
-    for name, value in defaults.items():
-        values.setdefault(name, value)
-    optimizer: Optimizer = kind(**values)
+    optimizer: Optimizer = kind(**{**kind.default_settings(values, steps), **values})
     return optimizer
 
 
@@ -216,29 +200,3 @@ def with_budget_settings(method: str, settings: Settings, budget: Budget) -> Set
         return settings
     given = settings.given()
     return Settings.from_mapping({**derive(given, budget), **given})
-
-
-def _defaults(method: str, values: dict[str, Any], steps: int) -> dict[str, Any]:
-    clip = values.get("clip_norm", CLIP_NORM)
-    plain = EFFECTIVE_STEP / clip if clip > 0 else EFFECTIVE_STEP
-    if method == "sgd":
-        return {"learning_rate": plain}
-    if method == "dp-sgd":
-        return {"learning_rate": plain, "clip_norm": clip}
-    if method == "rmsprop":
-        return {"learning_rate": RMSPROP_LEARNING_RATE}
-    if method == "dp-rmsprop":
-        return {"learning_rate": RMSPROP_LEARNING_RATE, "clip_norm": clip}
-    rate = values.get("learning_rate", PILOT_RATE * plain)
-    outer_clip = values.get("preconditioned_clip_norm", PRECONDITIONED_CLIP_NORM)
-    # DP-SGD's effective step is read back from the SGD phases' learning rate.
-    adaptive_step = ADAPTIVE_FACTOR * rate / PILOT_RATE * clip
-    defaults: dict[str, Any] = {
-        "learning_rate": rate,
-        "adaptive_learning_rate": adaptive_step / outer_clip if outer_clip > 0 else adaptive_step,
-    }
-    if not {"delay", "sgd_steps", "adaptive_steps"} & values.keys():
-        defaults["delay"] = default_delay(steps)
-    if method == "dp2-rmsprop":
-        defaults |= {"clip_norm": clip, "preconditioned_clip_norm": outer_clip}
-    return defaults

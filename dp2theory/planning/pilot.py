@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dp2theory.optimizers.defaults import SGD_PHASE_RATE
 from dp2theory.optimizers.protocol import DivergedRun, InterruptedRun, make_generator, run
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.planning.blocks import MINIMUM_BLOCKS, Array, BlockMeans, BlockStatistic
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 #: The pilot walks at this share of the DP-SGD learning rate: the blocks compare gradients at
 #: neighbouring iterates, and a full step blurs them.
-PILOT_RATE = 1 / 3
+PILOT_RATE = SGD_PHASE_RATE
 #: Allowed clip norms, and learning rates on the command line: squares and products of two of them
 #: are doubles with room to spare. No sensible unit of a gradient comes near the ends.
 STEP_SIZES = (1e-100, 1e100)

@@ -2,11 +2,28 @@
 
 import pytest
 
-from dp2theory.planning.methods import METHODS, Settings, is_private, make_optimizer
+from dp2theory.optimizers.registry import needs_public_data
+from dp2theory.planning.budget import Budget
+from dp2theory.planning.methods import (
+    METHODS,
+    Settings,
+    calibrate_method,
+    is_private,
+    make_optimizer,
+    planned_event_of,
+)
+
+BUDGET = Budget(2000, 100, 80, 3.0, 1e-5)
 
 
 def make(method, **settings):
-    return make_optimizer(method, Settings(**settings), noise_multiplier=1.5, steps=400)
+    return make_optimizer(
+        method,
+        Settings.from_mapping(settings),
+        noise_multiplier=1.5,
+        steps=400,
+        expected_batch_size=50.0,
+    )
 
 
 def test_defaults_of_dp_sgd_and_dp2_belong_together():
@@ -32,6 +49,10 @@ def test_given_settings_win():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_defaults(method):
+    if needs_public_data(method):
+        with pytest.raises(ValueError, match=f"public=None: {method} uses side information"):
+            make(method)
+        return
     optimizer = make(method)
     assert optimizer.name == method
     assert (optimizer.noise_multiplier == 1.5) == is_private(method)
@@ -42,7 +63,9 @@ def test_every_method_has_defaults(method):
     [
         ("dp-sgd", {"delay": 3}, "delay=3: dp-sgd has no such setting"),
         ("sgd", {"clip_norm": 1.0}, "clip_norm=1.0: sgd has no such setting"),
-        ("adam", {}, "method='adam'.*dp2-rmsprop"),
+        ("adamw", {}, "method='adamw'.*dp2-rmsprop"),
+        ("dp-adam", {"delay": 3}, "delay=3: dp-adam has no such setting"),
+        ("dp-adam", {"beta": 0.5}, "beta=0.5: dp-adam has no such setting"),
         ("dp-sgd", {"clip_norm": 0.0}, "clip_norm"),
         ("dp2-rmsprop", {"clip_norm": -1.0}, "clip_norm"),
         ("dp2-rmsprop", {"preconditioned_clip_norm": 0.0}, "preconditioned_clip_norm"),
@@ -51,3 +74,30 @@ def test_every_method_has_defaults(method):
 def test_bad_settings_are_named(method, settings, words):
     with pytest.raises(ValueError, match=words):
         make(method, **settings)
+
+
+@pytest.mark.parametrize("method", [m for m in METHODS if is_private(m)])
+def test_the_noise_of_a_method_pays_for_all_its_releases(method):
+    if needs_public_data(method):
+        pytest.skip("tests/optimizers covers the ledgers of methods with side information")
+    found = calibrate_method(method, Settings(), BUDGET)
+    assert BUDGET.target_epsilon * (1 - 1e-6) < found.epsilon.upper <= BUDGET.target_epsilon
+    plain = BUDGET.calibrate().noise_multiplier
+    # Only methods that release more than one noisy sum a step need more noise than DP-SGD.
+    one_a_step = planned_event_of(method, Settings(), BUDGET, noise_multiplier=1.0) == BUDGET.event(
+        1.0
+    )
+    assert (found.noise_multiplier == plain) == one_a_step
+    assert found.noise_multiplier >= plain
+
+
+def test_two_releases_on_each_batch_need_root_two_times_the_noise():
+    extra = calibrate_method("dp2-rmsprop-extra-noise", Settings(), BUDGET).noise_multiplier
+    plain = BUDGET.calibrate().noise_multiplier
+    # All but the first delay steps release twice.
+    assert 1.3 * plain < extra < 2**0.5 * plain
+
+
+def test_nothing_is_calibrated_without_noise():
+    with pytest.raises(ValueError, match="method='sgd': adds no noise"):
+        calibrate_method("sgd", Settings(), BUDGET)
