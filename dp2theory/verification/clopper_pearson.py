@@ -1,0 +1,112 @@
+"""Exact confidence ends for a chance, and what two of them say about epsilon.
+
+A mechanism that is (epsilon, delta)-private has P(S) <= e^epsilon Q(S) + delta for every set S of
+outputs and every two neighbours with output laws P and Q. An S that was fixed before its trials
+were seen, with P(S) at least p and Q(S) at most q, therefore shows epsilon >= log((p - delta)/q):
+at every delta at once, since only p and q are random. p and q come from counts by the ends of
+Clopper and Pearson (Biometrika 1934), which hold at every sample size.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import special
+
+from dp2theory.problems.protocol import Array
+from dp2theory.problems.validation import whole_number
+
+# Ends are moved outward by more than the inverse of the incomplete beta function errs.
+_OUTWARD = 1e-9
+
+
+def lower_chance(successes: Array | int, trials: int, error: float) -> Array:
+    """Return what a chance is at least, except with probability `error`.
+
+    Parameters
+    ----------
+    successes : int or ndarray
+        Successes among `trials` independent trials; fractions are interpolated, for planning.
+    trials : int
+    error : float
+        In (0, 1).
+
+    Returns
+    -------
+    ndarray
+        0 where there were no successes.
+    """
+    count = np.asarray(successes, dtype=np.float64)
+    inside = np.maximum(count, 1e-12)
+    end = special.betaincinv(inside, trials - inside + 1, error)
+    return np.where(count > 0, end * (1 - _OUTWARD), 0.0)
+
+
+def upper_chance(successes: Array | int, trials: int, error: float) -> Array:
+    """Return what a chance is at most, except with probability `error` (see `lower_chance`)."""
+    count = np.asarray(successes, dtype=np.float64)
+    inside = np.minimum(count, trials - 1e-12)
+    end = 1 - special.betaincinv(trials - inside, inside + 1, error)
+    return np.where(count < trials, np.minimum(1.0, end * (1 + _OUTWARD)), 1.0)
+
+
+def epsilon_lower(power: Array | float, level: Array | float, delta: float) -> Array:
+    """Return log((power - delta) / level), the epsilon that a test shows; 0 where it is below 0.
+
+    Parameters
+    ----------
+    power, level : float or ndarray
+        P(S) is at least `power`, Q(S) at most `level` > 0.
+    delta : float
+    """
+    gain = np.asarray(power, dtype=np.float64) - delta
+    ratio = np.maximum(gain, 0.0) / np.asarray(level, dtype=np.float64)
+    return np.log(np.maximum(ratio, 1.0))
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """Counts of one test on fresh trials, and what they show.
+
+    Attributes
+    ----------
+    trials : int
+        Independent runs on each of the two data sets.
+    hits, false_alarms : int
+        How often the test said P among runs on P, and among runs on Q.
+    error : float
+        Probability that a lower end drawn from this evidence is wrong, both ends together.
+    """
+
+    trials: int
+    hits: int
+    false_alarms: int
+    error: float
+
+    def __post_init__(self) -> None:
+        trials = whole_number("trials", self.trials)
+        whole_number("hits", self.hits, minimum=0, maximum=trials)
+        whole_number("false_alarms", self.false_alarms, minimum=0, maximum=trials)
+        if not 0 < self.error < 1:
+            raise ValueError(f"error={self.error!r} must be in (0, 1)")
+
+    @property
+    def power(self) -> float:
+        """What the chance of a hit is at least."""
+        return float(lower_chance(self.hits, self.trials, self.error / 2))
+
+    @property
+    def level(self) -> float:
+        """What the chance of a false alarm is at most."""
+        return float(upper_chance(self.false_alarms, self.trials, self.error / 2))
+
+    def epsilon_lower(self, delta: float) -> float:
+        """Return what epsilon is at least at this delta; valid for all deltas at once."""
+        return float(epsilon_lower(self.power, self.level, delta))
+
+
+def largest_provable(trials: int, error: float) -> float:
+    """Return the largest epsilon that so many trials can show: all hits and no false alarm."""
+    return -math.log(float(upper_chance(0, trials, error / 2)))
