@@ -140,10 +140,10 @@ def resolve_setting(
 
 
 def _split_public(problem: "Problem", share: float) -> "tuple[Problem, PublicData]":
-    from dp2theory.problems.public import split_public
-
     if not 0 < share < 1:
         raise ValueError(f"{option('public_share')} {share}: must lie strictly between 0 and 1")
+    from dp2theory.problems.public import split_public
+
     return split_public(problem, share)
 
 

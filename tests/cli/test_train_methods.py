@@ -1,0 +1,83 @@
+"""`dp2theory train` with the less common methods: their own noise, settings by name, samplings."""
+
+import pytest
+
+from tests.cli.conftest import validate
+
+PROBLEM = "--problem het:n=1500,d=20,amin=1/10,avg=4,seed=7 --batch-size 100 --steps 40"
+TRAIN = f"train {PROBLEM}"
+
+
+def result(outcome):
+    return outcome.document["result"]
+
+
+def test_at_equal_epsilon_a_method_with_two_releases_a_step_has_more_noise(cli):
+    outcome = cli(
+        TRAIN, "--method dp2-rmsprop-extra-noise --compare dp2-rmsprop --epsilon 3 --json"
+    )
+    validate(outcome.document)
+    found = result(outcome)
+    for arm in (found["method"], found["compare"]):
+        assert 3 * (1 - 1e-6) < arm["epsilon"]["upper"] <= 3
+    sigma, plain = (found[arm]["settings"]["noise_multiplier"] for arm in ("method", "compare"))
+    assert found["noise_multiplier"] == sigma > 1.3 * plain
+    text = cli(TRAIN, "--method dp2-rmsprop-extra-noise --compare dp2-rmsprop --epsilon 3").out
+    assert f"noise multiplier = {sigma!r}" in text
+    assert f"noise multiplier of dp2-rmsprop = {plain!r}" in text
+
+
+def test_at_equal_noise_it_costs_more(cli):
+    found = result(
+        cli(TRAIN, "--method dp2-rmsprop-extra-noise --compare dp2-rmsprop",
+            "--noise-multiplier 1.2 --json")
+    )  # fmt: skip
+    assert found["method"]["epsilon"]["lower"] > found["compare"]["epsilon"]["upper"]
+
+
+def test_settings_by_name(cli):
+    found = result(cli(TRAIN, "--method dp-adam --set learning_rate=0.02 --epsilon 3 --json"))
+    assert found["method"]["settings"]["learning_rate"] == 0.02
+    both = result(
+        cli(TRAIN, "--method dp-sgd --compare dp2-rmsprop --compare-set delay=2 --epsilon 3 --json")
+    )
+    assert both["compare"]["settings"]["delay"] == 2
+
+
+@pytest.mark.parametrize("sampling", ["without-replacement", "with-replacement"])
+def test_batches_of_fixed_size(cli, sampling):
+    found = cli(TRAIN, f"--method dp-sgd --epsilon 3 --sampling {sampling} --json").document
+    assert found["inputs"]["relation"]["value"] == "replace-one"
+    sigma = found["result"]["noise_multiplier"]
+    account = cli(
+        "account --dataset-size 1500 --batch-size 100 --steps 40 --tightness fast --json",
+        f"--sampling {sampling} --noise-multiplier {sigma!r}",
+    ).document["result"]
+    assert found["result"]["epsilon"] == account["epsilon"]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--method dp-sgd --epsilon 3 --set delay", "--set delay: must be NAME=VALUE"),
+        ("--method dp-sgd --epsilon 3 --set =3", "--set =3: must be NAME=VALUE"),
+        ("--method dp-sgd --epsilon 3 --set delay=3", "delay=3: dp-sgd has no such setting"),
+        ("--method dp-adam --epsilon 3 --set damping=nan", "damping"),
+        ("--method dp-adam --epsilon 3 --set damping=word", "damping"),
+        ("--method dp-adam --epsilon 3 --set damping=1 --set damping=2", "damping is given twice"),
+        ("--method dp-adam --epsilon 3 --damping 1 --set damping=2", "contradicts --damping"),
+        ("--method dp-sgd --epsilon 3 --set noise_multiplier=1", "comes from the run"),
+        ("--method dp-sgd --epsilon 3 --compare-set delay=3", "--compare-set: needs --compare"),
+        ("--method adadps --epsilon 3", "public"),
+        ("--method adadps --epsilon 3 --public-share 1", "--public-share 1.0: must lie strictly"),
+        ("--method dp-sgd --epsilon 3 --public-share nan", "--public-share nan: must lie"),
+        ("--method dp2-rmsprop-extra-noise --pilot --epsilon 3", "cannot go on from a pilot"),
+        ("--method nonsense --epsilon 3", "dp2-yogi"),
+    ],
+)
+def test_refusals(cli, options, words):
+    cli(TRAIN, options).refused(2, words)
+
+
+def test_shuffled_epochs_are_not_drawn(cli):
+    cli(TRAIN, "--method dp-sgd --epsilon 3 --sampling shuffled-epochs").refused(5, "not supported")
