@@ -24,9 +24,9 @@ from dp2theory.problems.protocol import (
 
 #: Records taken at a time, so that a pass over all of them needs no memory to speak of.
 CHUNK = 4096
-#: Bins of the logarithm of a norm, a quarter octave wide: the first holds every norm up to
-#: 2^-40 (zeros included), the last every norm beyond 2^24. They are constants, hence public.
-LOWEST_EXPONENT, HIGHEST_EXPONENT, BINS_PER_OCTAVE = -40, 24, 4
+#: Bins of the logarithm of a norm, half an octave wide: the first holds every norm up to
+#: 2^-30 (zeros included), the last every norm beyond 2^20. They are constants, hence public.
+LOWEST_EXPONENT, HIGHEST_EXPONENT, BINS_PER_OCTAVE = -30, 20, 2
 #: Upper edges of all bins but the last, which has none.
 BIN_EDGES: Array = 2.0 ** (
     np.arange(
@@ -133,26 +133,30 @@ def norm_histogram(problem: Problem, parameters: Array, batch: IndexArray) -> Ar
     return np.bincount(np.searchsorted(BIN_EDGES, norms), minlength=BINS).astype(np.float64)
 
 
-def norm_quantile(histogram: Array, share: float) -> float:
-    """Return a bin edge that at least a `share` of the records do not exceed, noise permitting.
+def norm_quantile(histogram: Array, share: float, *, noise_std: float = 0.0) -> float:
+    """Return the edge of `BIN_EDGES` that about a `share` of the records do not exceed.
 
     Parameters
     ----------
     histogram : ndarray, shape (BINS,)
-        Counts, noisy or not; their sum stands for the number of records, which is not public.
+        Counts, noisy or not; their sum stands for the number of records.
     share : float
         In (0, 1).
+    noise_std : float
+        Standard deviation of the noise in each bin. A count beyond an edge is taken for too
+        large only where it is so by two standard deviations: noise in empty bins must not push
+        the edge up, for a clip norm far too large drowns what is released with it, while one
+        too small only weighs the records more evenly.
 
     Returns
     -------
     float
-        An entry of `BIN_EDGES`: the smallest edge above which all larger edges too have at most
-        1 - share of the counts. With noise of standard deviation s per bin the count above an
-        edge is wrong by up to s sqrt(BINS), which must be small against (1 - share) n.
+        The smallest edge above which no edge has more than (1 - share) of the counts beyond it.
     """
-    above = np.cumsum(histogram[::-1])[::-1][1:]  # counts beyond each edge
-    allowed = (1.0 - share) * max(float(histogram.sum()), 0.0)
-    too_many = np.flatnonzero(above > allowed)
+    beyond = np.cumsum(histogram[::-1])[::-1][1:]
+    bins = np.arange(beyond.size, 0, -1)
+    allowed = (1.0 - share) * max(float(histogram.sum()), 0.0) + 2.0 * noise_std * np.sqrt(bins)
+    too_many = np.flatnonzero(beyond > allowed)
     first = int(too_many[-1]) + 1 if too_many.size else 0
     return float(BIN_EDGES[min(first, BIN_EDGES.size - 1)])
 
