@@ -3,7 +3,8 @@
 One step makes one release on a fresh batch, perhaps more on the same batch, and perhaps one over
 all records. Gaussian releases on one batch are one Gaussian release of the stacked vector: in
 units of its noise a record moves it by at most sqrt(sum sigma_k^-2), so that the stack costs what
-one release with multiplier (sum sigma_k^-2)^(-1/2) costs. Derived in docs/privacy-model.md.
+one release with multiplier (sum sigma_k^-2)^(-1/2) costs. Derived in docs/proofs/joint-releases.md,
+which needs the queries on one batch to be fixed before the first of them is answered.
 """
 
 from __future__ import annotations

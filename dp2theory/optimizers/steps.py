@@ -39,7 +39,7 @@ class Query:
         What is summed, a key of `dp2theory.optimizers.statistics.STATISTICS`.
     records : {"new-batch", "same-batch", "all"}
         Which records are summed over. Each step asks for exactly one new batch, and for the
-        same batch only after it.
+        same batch only after it, by a query that does not depend on what that step released.
     """
 
     clip_norm: float

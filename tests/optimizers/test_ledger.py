@@ -18,8 +18,11 @@ from accountants.sampling import Poisson, WithoutReplacement, WithReplacement
 from dp2theory.optimizers.batches import make_sampler
 from dp2theory.optimizers.ledger import Ledger, joint_noise_multiplier, planned_event
 from dp2theory.optimizers.protocol import run
+from dp2theory.optimizers.registry import METHODS, is_private, needs_public_data
 from dp2theory.optimizers.sgd import DpSgd
+from dp2theory.optimizers.statistics import LENGTHS
 from dp2theory.optimizers.steps import OptimizerState, Query
+from dp2theory.planning.methods import Settings, make_optimizer
 from dp2theory.problems.protocol import Array
 from tests.optimizers.checks import small_problem
 
@@ -143,3 +146,28 @@ def test_releases_over_all_records_are_sums_over_all_of_them() -> None:
     np.testing.assert_allclose(seen[0], expected, atol=1e-6)
     # Both releases on the batch: gradients shorter than both clip norms would be the same.
     assert len(seen) == 3
+
+
+@pytest.mark.parametrize("method", [name for name in METHODS if is_private(name)])
+def test_queries_on_one_batch_are_fixed_before_the_first_is_answered(method: str) -> None:
+    if needs_public_data(method):
+        pytest.skip("one release a step, see tests/optimizers/test_side_information.py")
+    optimizer = make_optimizer(
+        method, Settings(), noise_multiplier=1.0, steps=12, expected_batch_size=5.0
+    )
+    rng, dimension = np.random.default_rng(0), 4
+    parameters, state = np.zeros(dimension), optimizer.initial_state(dimension)
+    while state.step < 12:
+        query = optimizer.query(state)
+        length = LENGTHS.get(query.statistic, dimension)
+        releases = rng.standard_normal((2, length))
+        outcomes = [optimizer.apply(parameters, state, release) for release in releases]
+        (_, one), (_, other) = outcomes
+        assert (one.step, one.stage) == (other.step, other.stage)
+        first, second = optimizer.query(one), optimizer.query(other)
+        assert first.records == second.records
+        assert first.noise_multiplier == second.noise_multiplier
+        if first.records == "same-batch":
+            assert first.clip_norm == second.clip_norm
+            np.testing.assert_array_equal(first.preconditioner, second.preconditioner)
+        parameters, state = outcomes[0]
