@@ -249,10 +249,11 @@ def _run_cards(result: Mapping[str, Any]) -> str:
     paired = result["paired"]
     if paired is not None:
         percent = 100 * (paired["ratio"]["value"] - 1)
+        compared = result["compare"]["method"]
         entries.append(
             (
                 f"{percent:+.1f} %",
-                f"mean final train loss against {plots.METHOD_NAMES[result['compare']['method']]}"
+                f"mean final train loss against {plots.METHOD_NAMES.get(compared, compared)}"
                 f", {paired['pairs']} paired seeds",
             )
         )

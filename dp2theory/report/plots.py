@@ -37,6 +37,11 @@ METHOD_NAMES = {
     "sgd": "SGD",
     "rmsprop": "RMSProp",
     "delayed-rmsprop": "delayed RMSProp",
+    "snapshot": "geometry snapshot",
+    "adadps": "AdaDPS, public data",
+    "adadps-statistics": "AdaDPS, public statistics",
+    "dp2-rmsprop-extra-noise": "DP²-RMSProp, ablation 1",
+    "dp2-rmsprop-noise-first": "DP²-RMSProp, ablation 2",
 }
 #: The three states of the gate: lower and upper ratio, label, tint.
 GATE_BANDS = (
