@@ -14,11 +14,15 @@ _HEADER = (
 
 def print_sweep(result: Mapping[str, Any], *, quiet: bool, written: Sequence[Path | None]) -> None:
     """Print the tables; with `quiet` nothing else."""
-    from dp2theory.report.tables import text_table
+    from dp2theory.report.tables import number, text_table
 
     for group in result["groups"]:
         print(_title(group))
         print(text_table(_HEADER, _rows(group), left=(0, 1)))
+        if not quiet:
+            for cell in group["cells"]:
+                values = ", ".join(f"{name} {number(v, 6)}" for name, v in cell["settings"].items())
+                print(f"  {cell['method']} with {values}")
         print()
     if quiet:
         return

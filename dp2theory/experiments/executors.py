@@ -6,6 +6,7 @@ that of one thread (`one_thread`).
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -13,6 +14,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
@@ -122,12 +124,14 @@ class Processes(Executor):
             return self._submit(function, args, kwargs)
 
     def _submit(self, function: Callable[..., T], args: Any, kwargs: Any) -> Future[T]:
-        with _interrupts_kept_off():
-            if self._pool is None:
-                self._pool = self._start()
+        if self._pool is None:
+            self._pool = self._start()
+        with _interrupts_kept_off():  # the pool starts its processes one by one, as tasks come
             return self._pool.submit(function, *args, **kwargs)
 
     def _start(self) -> ProcessPoolExecutor:
+        # Its start lets interrupts in again, whatever the mask was.
+        resource_tracker.ensure_running()
         # Workers hold one end of this pipe, and end when the other one closes.
         theirs, self._lifeline = multiprocessing.Pipe(duplex=False)
         # Fresh interpreters: a fork copies locks that threads of this process may hold.
@@ -199,6 +203,8 @@ def _dask(address: str) -> Iterator[Executor]:
             f"executor='dask:{address}' needs the package 'distributed', which is not installed: "
             "pip install dp2theory[scale]"
         ) from None
+    # What fails is said once, below; these logs would add tracebacks to it.
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)
     try:
         make: Any = distributed.Client  # which has no types
         client = make(address, timeout=_PATIENCE, set_as_default=False)

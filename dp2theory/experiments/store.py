@@ -67,6 +67,8 @@ class Store:
             self._connection = sqlite3.connect(
                 self.path.absolute(), timeout=_PATIENCE, isolation_level=None
             )
+        # Broken text is found by its digest, like all other damage.
+        self._connection.text_factory = lambda raw: raw.decode("utf-8", "replace")
         try:
             with self._explained():
                 self._open()

@@ -13,7 +13,14 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    CancelledError,
+    Executor,
+    Future,
+    wait,
+)
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -434,6 +441,8 @@ class _Distributed:
         """Keep the result of a future; whether the task needs no other attempt."""
         try:
             text = future.result()
+        except CancelledError as error:
+            raise WorkerError("the executor dropped a task (is its scheduler gone?)") from error
         except BrokenExecutor as error:
             # Whoever killed the process, its tasks and those of its fellows are lost.
             self._failures[key] = self._failures.get(key, 0) + 1
@@ -458,7 +467,7 @@ class _Distributed:
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split())[:200] or type(error).__name__
+    return " ".join(str(error).split())[:200].rstrip(".") or type(error).__name__
 
 
 def _number(value: float) -> float | str:
