@@ -7,7 +7,7 @@ hence smallest at p = 0: w* minimises the mean loss, and its optimal value is me
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -165,6 +165,14 @@ class QuadraticProblem:
         weights = check_parameters(parameters, self.dimension)
         indices = check_batch(batch, self.dataset_size)
         return np.asarray((self.curvatures * (weights - self.centres[indices])) ** 2)
+
+    def subset(self, records: IndexArray, *, with_test: bool = True) -> QuadraticProblem:
+        """Return the problem of these records alone (see `public.Divisible`); no test split."""
+        centres = self.centres[check_batch(records, self.dataset_size)]
+        spread = (centres - centres.mean(axis=0)) ** 2
+        optimal_value = float(0.5 * np.mean(spread @ self.curvatures))
+        constants = replace(self.constants, optimal_value=optimal_value)
+        return replace(self, centres=centres, constants=constants)
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss and its excess over the optimal value."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -142,6 +142,13 @@ class MatrixFactorization:
         squares = gradients**2
         squares *= clip_factors(_norms(squares), clip_norm)[:, None, None]
         return self._scattered(rows, squares)
+
+    def subset(self, records: IndexArray, *, with_test: bool = True) -> MatrixFactorization:
+        """Return the problem of these train ratings alone (see `public.Divisible`)."""
+        chosen, train = check_batch(records, self.dataset_size), self.splits["train"]
+        kept = Ratings(train.users[chosen], train.items[chosen], train.values[chosen])
+        others = {k: v for k, v in self.splits.items() if k != "train" and with_test}
+        return replace(self, splits={"train": kept} | others)
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss and test_mse (the test loss under its usual name)."""

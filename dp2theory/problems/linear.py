@@ -6,7 +6,7 @@ a coordinatewise preconditioner D it is |l'| * ||x_i / D||: clipping needs row n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -184,6 +184,20 @@ class LinearProblem:
         block = self.rows["train"].take(indices)
         slopes = self.point_loss.derivative(block.dot(weights), self.targets["train"][indices])
         return block.squared(), slopes**2
+
+    def subset(self, records: IndexArray, *, with_test: bool = True) -> LinearProblem:
+        """Return the problem of these train records alone (see `public.Divisible`)."""
+        chosen = check_batch(records, self.dataset_size)
+        others = [split for split in self.rows if split != "train" and with_test]
+        return replace(
+            self,
+            rows={"train": self.rows["train"].subset(chosen)}
+            | {split: self.rows[split] for split in others},
+            targets={"train": self.targets["train"][chosen]}
+            | {split: self.targets[split] for split in others},
+            # The others belong to the whole set: its minimiser, its mean.
+            constants=Constants(lipschitz=self.constants.lipschitz),
+        )
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, and test_loss and test_accuracy where they exist."""

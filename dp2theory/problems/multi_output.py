@@ -7,7 +7,7 @@ sum_jk x_ij^2 r_ik^2 / D_jk^2: a product of the squared rows with 1/D^2.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -137,6 +137,19 @@ class MultiOutputProblem:
         rows, squares = block.squared(), residuals**2
         factors = clip_factors(rows.norms() * np.linalg.norm(squares, axis=1), clip_norm)
         return np.asarray(rows.weighted_sum(squares * factors[:, None]).ravel())
+
+    def subset(self, records: IndexArray, *, with_test: bool = True) -> MultiOutputProblem:
+        """Return the problem of these train records alone (see `public.Divisible`)."""
+        chosen = check_batch(records, self.dataset_size)
+        others = [split for split in self.rows if split != "train" and with_test]
+        return replace(
+            self,
+            rows={"train": self.rows["train"].subset(chosen)}
+            | {split: self.rows[split] for split in others},
+            targets={"train": self.targets["train"][chosen]}
+            | {split: self.targets[split] for split in others},
+            constants=Constants(lipschitz=self.constants.lipschitz),
+        )
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, test_loss and test_accuracy (per label unless exclusive)."""
