@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from accountants.gaussian_dp import GaussianDp as GaussianDp
     from accountants.gaussian_dp import GaussianDpEstimate as GaussianDpEstimate
     from accountants.gaussian_dp import central_limit_estimate as central_limit_estimate
+    from accountants.group import GroupAccountant as GroupAccountant
     from accountants.laws.check import check_accountant as check_accountant
     from accountants.ledger import read_ledger as read_ledger
     from accountants.ledger import read_state as read_state
@@ -49,6 +50,7 @@ _HOMES = {
     "Explanation": "accountants.explain",
     "GaussianDp": "accountants.gaussian_dp",
     "GaussianDpEstimate": "accountants.gaussian_dp",
+    "GroupAccountant": "accountants.group",
     "InfeasibleBudgetError": "accountants.errors",
     "NeighboringRelation": "accountants.relations",
     "RenyiAccountant": "accountants.renyi.accountant",

@@ -23,6 +23,7 @@ from accountants import validation
 from accountants.bracket import Bracket
 from accountants.errors import InfeasibleBudgetError
 from accountants.exact.accountant import ExactAccountant
+from accountants.group import group_accountant
 from accountants.integer_search import Cost, Search
 
 __all__ = ["IntegerCalibration", "calibrate_batch_size", "calibrate_steps", "remaining_steps"]
@@ -59,6 +60,7 @@ def calibrate_steps(
     target_delta: float,
     neighboring_relation: NeighboringRelation = _ADD_OR_REMOVE,
     tightness: str = "fast",
+    group_size: int = 1,
 ) -> IntegerCalibration:
     """Largest number of steps whose run meets a budget.
 
@@ -73,6 +75,8 @@ def calibrate_steps(
     neighboring_relation : NeighboringRelation
     tightness : {"fast", "tight"}
         Of the upper end that must meet the budget (see `ExactAccountant`).
+    group_size : int
+        The budget is for groups of that many records (see `accountants.group.GroupAccountant`).
 
     Returns
     -------
@@ -98,7 +102,7 @@ def calibrate_steps(
     >>> found.value, found.epsilon.upper <= 2.0 < found.next_epsilon.upper
     (874, True)
     """
-    budget = _Budget(target_epsilon, target_delta, neighboring_relation, tightness)
+    budget = _Budget(target_epsilon, target_delta, neighboring_relation, tightness, group_size)
     found = budget.largest(make_event, low=1, high=LARGEST_STEPS, start=_START, what="steps")
     if found.next_epsilon is None:
         raise InfeasibleBudgetError(
@@ -116,6 +120,7 @@ def calibrate_batch_size(
     target_delta: float,
     neighboring_relation: NeighboringRelation = _ADD_OR_REMOVE,
     tightness: str = "fast",
+    group_size: int = 1,
 ) -> IntegerCalibration:
     """Largest batch size, at most ``dataset_size``, whose run meets a budget.
 
@@ -126,7 +131,7 @@ def calibrate_batch_size(
         assumed of it; it is proved for a fixed number of steps.
     dataset_size : int
         Largest batch size to consider.
-    target_epsilon, target_delta, neighboring_relation, tightness
+    target_epsilon, target_delta, neighboring_relation, tightness, group_size
         As for `calibrate_steps`.
 
     Returns
@@ -140,7 +145,7 @@ def calibrate_batch_size(
         As for `calibrate_steps`; infeasible where a batch of one record exceeds the budget.
     """
     largest = validation.whole(dataset_size, "dataset_size", 1)
-    budget = _Budget(target_epsilon, target_delta, neighboring_relation, tightness)
+    budget = _Budget(target_epsilon, target_delta, neighboring_relation, tightness, group_size)
     return budget.largest(
         make_event, low=1, high=largest, start=math.isqrt(largest), what="batch_size"
     )
@@ -154,6 +159,7 @@ def remaining_steps(
     target_delta: float,
     neighboring_relation: NeighboringRelation = _ADD_OR_REMOVE,
     tightness: str = "fast",
+    group_size: int = 1,
 ) -> IntegerCalibration:
     """How many more steps a budget allows after what has run.
 
@@ -163,7 +169,7 @@ def remaining_steps(
         What has run; ``NoOpDpEvent()`` for nothing.
     step_event : dp_accounting.DpEvent
         One further step.
-    target_epsilon, target_delta, neighboring_relation, tightness
+    target_epsilon, target_delta, neighboring_relation, tightness, group_size
         As for `calibrate_steps`; the budget is for everything together.
 
     Returns
@@ -178,7 +184,7 @@ def remaining_steps(
     InfeasibleBudgetError
         If what has run exceeds the budget, or 10^12 further steps do not.
     """
-    budget = _Budget(target_epsilon, target_delta, neighboring_relation, tightness)
+    budget = _Budget(target_epsilon, target_delta, neighboring_relation, tightness, group_size)
 
     def make_event(steps: int) -> dp_accounting.DpEvent:
         if steps == 0:
@@ -209,18 +215,20 @@ class _Budget:
         target_delta: float,
         relation: NeighboringRelation,
         tightness: str,
+        group_size: int,
     ) -> None:
         self.epsilon = validation.target_epsilon(target_epsilon, open_ends=True)
         self.delta = validation.target_delta(target_delta, open_ends=True)
         self.relation = relation
         self.tightness = tightness
+        self.group_size = group_size
         self.accountant(tightness)  # refuses an unknown relation or tightness now
 
     def __str__(self) -> str:
         return f"epsilon={self.epsilon!r} at delta={self.delta!r}"
 
     def accountant(self, tightness: str) -> ExactAccountant:
-        return ExactAccountant(self.relation, tightness=tightness)
+        return group_accountant(self.relation, "both", tightness, group_size=self.group_size)
 
     def cost(self, make_event: Callable[[int], dp_accounting.DpEvent], tightness: str) -> Cost:
         def of(number: int) -> Bracket:

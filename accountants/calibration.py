@@ -15,6 +15,7 @@ from accountants import validation
 from accountants.bracket import Bracket
 from accountants.errors import AccuracyError, InfeasibleBudgetError
 from accountants.exact.accountant import ExactAccountant
+from accountants.group import group_accountant
 from accountants.profiles import log_gaussian_delta
 from accountants.relations import rule
 from accountants.walk import Release, UnsupportedLeaf, leaves
@@ -54,6 +55,7 @@ def calibrate_noise_multiplier(
     neighboring_relation: NeighboringRelation = NeighboringRelation.ADD_OR_REMOVE_ONE,
     direction: str = "both",
     tightness: str = "fast",
+    group_size: int = 1,
 ) -> Calibration:
     """Smallest noise multiplier whose run meets a budget, to a relative 1e-9 in ε.
 
@@ -73,6 +75,8 @@ def calibrate_noise_multiplier(
     direction : {"both", "remove", "add"}
     tightness : {"fast", "tight"}
         "tight" ends with a few evaluations of the tight upper end where that is smaller.
+    group_size : int
+        The budget is for groups of that many records (see `accountants.group.GroupAccountant`).
 
     Returns
     -------
@@ -103,7 +107,7 @@ def calibrate_noise_multiplier(
     delta = validation.target_delta(target_delta, open_ends=True)
 
     def accountant(noise_multiplier: float) -> ExactAccountant:
-        fresh = ExactAccountant(neighboring_relation, direction)
+        fresh = group_accountant(neighboring_relation, direction, group_size=group_size)
         return fresh.compose(make_event(noise_multiplier))
 
     patient = True
@@ -146,15 +150,15 @@ def calibrate_noise_multiplier(
         return best
     sigma = best.noise_multiplier
     if tightness == "tight":
-        return _tightened(sigma, make_event, neighboring_relation, direction, epsilon, delta)
+        unit = neighboring_relation, direction, group_size
+        return _tightened(sigma, make_event, unit, epsilon, delta)
     return Calibration(sigma, accountant(sigma).epsilon_bracket(delta))
 
 
 def _tightened(
     sigma: float,
     make_event: MakeEvent,
-    relation: NeighboringRelation,
-    direction: str,
+    unit: tuple[NeighboringRelation, str, int],
     epsilon: float,
     delta: float,
 ) -> Calibration:
@@ -164,8 +168,10 @@ def _tightened(
     and a coarse tolerance serve; every value that is kept was computed to be inside the budget.
     """
 
+    relation, direction, size = unit
+
     def tight(noise_multiplier: float) -> ExactAccountant:
-        fresh = ExactAccountant(relation, direction, "tight")
+        fresh = group_accountant(relation, direction, "tight", group_size=size)
         return fresh.compose(make_event(noise_multiplier))
 
     best, low = sigma, 0.0

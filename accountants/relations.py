@@ -59,6 +59,7 @@ class Rule:
 _POISSON = "docs/proofs/poisson.md"
 _FIXED = "docs/proofs/fixed-size.md"
 _LOWER = "docs/proofs/lower-ends.md"
+_GROUP = "docs/proofs/group.md"
 
 _ADD_REMOVE = Rule(
     1.0,
@@ -66,6 +67,14 @@ _ADD_REMOVE = Rule(
     "((1-q)N(0)+qN(1), N(0)) and its reverse dominate",
     "the same pair: the record has gradient 1, others anything",
     _POISSON,
+)
+_GROUP_PRESENT = Rule(
+    1.0,
+    True,
+    "(sum p_j N(j), N(0)) and its reverse dominate, p_j the binomial law of how many of the "
+    "group's records are in the batch",
+    "the same pair: the group's records all have gradient 1, others anything",
+    _GROUP,
 )
 _SYMMETRISED = "the profile of every configuration is below {}; its symmetric closure dominates"
 _ORDERS = "the larger of the two orders of the attained pair: gradients 1 and -1, others -1"
@@ -125,6 +134,16 @@ _TABLE = {
         "((1-q)N(0)+qN(1), (1-q)N(0)+qN(-1)) dominates",
         "the same pair: gradients 1 and -1",
         _POISSON,
+    ),
+    ("poisson-group", ADD_OR_REMOVE): _GROUP_PRESENT,
+    ("poisson-group", SPECIAL): _GROUP_PRESENT,
+    ("poisson-group", REPLACE): Rule(
+        2.0,
+        True,
+        "(sum p_j N(j), sum p_j N(-j)) dominates, p_j the binomial law of how many of the "
+        "group's records are in the batch",
+        "the same pair: gradients 1 and -1 for the whole group",
+        _GROUP,
     ),
     ("without-replacement", ADD_OR_REMOVE): Rule(
         2.0,

@@ -30,6 +30,23 @@ class Poisson:
 
 
 @dataclass(frozen=True)
+class GroupedPoisson:
+    """Poisson sampling seen by a group of ``group_size`` records, each with a coin of its own.
+
+    The number of them in a batch is binomial.  It describes no loader: `GroupAccountant` puts it
+    in the place of ``Poisson`` where the unit of privacy is a group.
+    """
+
+    sampling_probability: float
+    group_size: int
+    scheme: ClassVar[str] = "poisson-group"
+
+    def __post_init__(self) -> None:
+        validation.probability(self.sampling_probability)
+        validation.whole(self.group_size, "group_size", 1)
+
+
+@dataclass(frozen=True)
 class _FixedSize:
     dataset_size: int
     batch_size: int
@@ -141,6 +158,7 @@ class TruncatedPoisson:
 
 Sampling = (
     Poisson
+    | GroupedPoisson
     | WithoutReplacement
     | WithReplacement
     | WeightedWithReplacement

@@ -19,6 +19,7 @@ from accountants import validation
 from accountants.events import ShuffledEpochDpEvent, WeightedWithReplacementDpEvent
 from accountants.relations import rule
 from accountants.sampling import (
+    GroupedPoisson,
     Poisson,
     Sampling,
     ShuffledEpochs,
@@ -61,7 +62,7 @@ class Release:
     @property
     def reveals_nothing(self) -> bool:
         """Whether the output does not depend on the data."""
-        absent = isinstance(self.sampling, (Poisson, TruncatedPoisson)) and (
+        absent = isinstance(self.sampling, (Poisson, GroupedPoisson, TruncatedPoisson)) and (
             self.sampling.sampling_probability == 0
         )
         return absent or self.noise_multiplier == math.inf
@@ -73,12 +74,17 @@ class Release:
 
     @property
     def chance(self) -> float:
-        """Chance of a record to be in a batch (expected copies, at most 1, where it may repeat)."""
+        """Chance of a record (or of any of a group) to be in a batch.
+
+        Expected copies, at most 1, where a record may repeat.
+        """
         sampling = self.sampling
         if isinstance(sampling, ShuffledEpochs):
             return 1.0
         if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
             return min(1.0, sampling.batch_size * sampling.draw_probability)
+        if isinstance(sampling, GroupedPoisson):
+            return -math.expm1(self.log_absent)
         return sampling.sampling_probability
 
     @property
@@ -87,13 +93,18 @@ class Release:
         sampling = self.sampling
         if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
             return sampling.batch_size * math.log1p(-sampling.draw_probability)
+        if isinstance(sampling, GroupedPoisson):
+            q = sampling.sampling_probability
+            return sampling.group_size * math.log1p(-q) if q < 1 else -math.inf
         return math.log1p(-self.chance) if self.chance < 1 else -math.inf
 
     @property
     def most_copies(self) -> int:
-        """Largest number of times that a record can be in one batch."""
+        """Largest number of times that a record, or records of a group, can be in one batch."""
         if isinstance(self.sampling, (WithReplacement, WeightedWithReplacement)):
             return self.sampling.batch_size
+        if isinstance(self.sampling, GroupedPoisson):
+            return self.sampling.group_size
         return 1
 
     @property

@@ -25,6 +25,7 @@ from accountants.exact.run import Run
 from accountants.pairs import MixturePair, SampledGaussianPair
 from accountants.relations import REPLACE, SPECIAL, Direction, rule
 from accountants.sampling import (
+    GroupedPoisson,
     Poisson,
     ShuffledEpochs,
     TruncatedPoisson,
@@ -102,7 +103,8 @@ def lower_runs(
 
 def _variants(counts: Counts, relation: NeighboringRelation) -> list[tuple[str, str, float]]:
     """(name, order, gradient of the others) of the data sets that are tried."""
-    fixed = any(not isinstance(r.sampling, (Poisson, TruncatedPoisson)) for r in counts)
+    coins = (Poisson, GroupedPoisson, TruncatedPoisson)
+    fixed = any(not isinstance(r.sampling, coins) for r in counts)
     if not fixed or relation not in (REPLACE, SPECIAL):
         return [("attained pair", "forward", -1.0)]
     if relation is SPECIAL:
@@ -150,6 +152,23 @@ def _poisson(q: float, sigma: float, direction: Direction) -> Part:
     return Part(SampledGaussianPair(q, sigma, direction))
 
 
+def _group(
+    sampling: GroupedPoisson, sigma: float, direction: Direction, tail: float, *, lumped: bool
+) -> Part:
+    """Group of records with one gradient: its pair, for an upper end or (lumped) a lower one."""
+    q, size = sampling.sampling_probability, sampling.group_size
+    if q == 1:
+        return _gaussian(size * (2.0 if direction is Direction.SYMMETRIC else 1.0), sigma)
+    copies = _binomial(size, q, _finer(tail, direction))
+    lost = copies.tail
+    if lumped:
+        copies, lost = copies.lumped(), 0.0
+    if direction is Direction.SYMMETRIC:
+        sides = _parts(copies, 1 / sigma), _parts(copies, -1 / sigma)
+        return Part(MixturePair(*sides, copies.absent), tail=lost)
+    return Part(_one_sided(copies, 1 / sigma, direction), tail=lost)
+
+
 def _upper(
     release: Release, relation: NeighboringRelation, direction: Direction, tail: float
 ) -> Part:
@@ -157,6 +176,8 @@ def _upper(
     _check(release)
     if isinstance(sampling, Poisson):
         return _poisson(sampling.sampling_probability, sigma, direction)
+    if isinstance(sampling, GroupedPoisson):
+        return _group(sampling, sigma, direction, tail, lumped=False)
     if isinstance(sampling, TruncatedPoisson):
         part = _poisson(sampling.sampling_probability, sigma, direction)
         return Part(part.pair, part.gap_squared, cut_probability(sampling))
@@ -217,6 +238,8 @@ def _lower(
     sampling, sigma = release.sampling, release.noise_multiplier
     if isinstance(sampling, Poisson):
         return _poisson(sampling.sampling_probability, sigma, direction)
+    if isinstance(sampling, GroupedPoisson):
+        return _group(sampling, sigma, direction, tail, lumped=True)
     if isinstance(sampling, TruncatedPoisson):
         return _poisson(kept_probability(sampling), sigma, direction)
     if isinstance(sampling, ShuffledEpochs):
@@ -281,9 +304,12 @@ def _parts(copies: CopyLaw, gap: float) -> tuple[tuple[float, float], ...]:
     return tuple((p, k * gap) for k, p in enumerate(copies.probabilities) if k)
 
 
-@lru_cache(maxsize=256)
 def _copies(sampling: WithReplacement | WeightedWithReplacement, tail: float) -> CopyLaw:
-    draws, probability = sampling.batch_size, sampling.draw_probability
+    return _binomial(sampling.batch_size, sampling.draw_probability, tail)
+
+
+@lru_cache(maxsize=256)
+def _binomial(draws: int, probability: float, tail: float) -> CopyLaw:
     largest = copies_for_tail(draws, probability, tail)
     return CopyLaw.of(draws, probability, largest=largest)
 

@@ -14,7 +14,14 @@ import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
-from accountants.sampling import Poisson, ShuffledEpochs, TruncatedPoisson, WithoutReplacement
+from accountants.sampling import (
+    Poisson,
+    ShuffledEpochs,
+    TruncatedPoisson,
+    WeightedWithReplacement,
+    WithoutReplacement,
+    WithReplacement,
+)
 from accountants.walk import NonPrivate, Release, UnsupportedLeaf, leaves
 
 __all__ = ["Bare", "Laplace", "Leaf", "RandomizedResponse", "Release", "read"]
@@ -133,6 +140,7 @@ def _bare(leaf: Release) -> Bare:
         return Bare(1.0 if whole else math.nextafter(share, 0.0))
     if isinstance(sampling, ShuffledEpochs):
         return Bare(1.0)
+    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement))
     return Bare(math.nextafter(sampling.draw_probability, 0.0), sampling.batch_size)
 
 

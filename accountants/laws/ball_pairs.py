@@ -227,6 +227,7 @@ def _release(leaf: Release, relation: NeighboringRelation, others: Fraction) -> 
     elif isinstance(sampling, WithReplacement):
         draws, share = sampling.batch_size, Fraction(1, sampling.dataset_size)
     else:
+        assert isinstance(sampling, WeightedWithReplacement)
         draws, share = sampling.batch_size, Fraction(sampling.largest_probability)
     if share == 1:  # a batch of all records: the others' part of the sum is known
         return LocationPair("normal", draws, share, u, v, variance)
