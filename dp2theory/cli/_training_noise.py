@@ -46,6 +46,7 @@ def resolve_noise(
     ValueError
         For a method that cannot go on from a pilot: it makes other releases besides one a step.
     """
+    from dp2theory.optimizers.registry import MODIFIERS
     from dp2theory.planning.methods import is_private, with_budget_settings
 
     settings = dict(methods)
@@ -61,6 +62,12 @@ def resolve_noise(
     }
     plain = {method for method in private if events[method] == reference.event(1.0)}
     first = next(iter(methods))
+    if plan is not None or request.pilot:
+        for name in set(MODIFIERS) & settings[first].more.keys():
+            raise ValueError(
+                f"--set {name}={settings[first].more[name]}: the pilot has none; leave it out, or "
+                "train from step 0"
+            )
     if (plan is not None or request.pilot) and first not in plain:
         raise ValueError(
             f"--method {first}: makes other releases than one a step, so that it cannot go on "

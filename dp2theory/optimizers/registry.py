@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
 from dp2theory.optimizers.adagrad import AdaGrad, DelayedAdaGrad, Dp2AdaGrad, DpAdaGrad
 from dp2theory.optimizers.adam import Adam, DelayedAdam, Dp2Adam, DpAdam
 from dp2theory.optimizers.dp2 import DelayedRmsProp, Dp2RmsProp
+from dp2theory.optimizers.modifiers import LearningRateDecay, Momentum
 from dp2theory.optimizers.noise_aware import Dp2RmsPropNoiseAware, DpRmsPropNoiseAware
 from dp2theory.optimizers.rmsprop import DpRmsProp, RmsProp
 from dp2theory.optimizers.sgd import DpSgd, Sgd
 from dp2theory.optimizers.snapshot import Snapshot
+from dp2theory.optimizers.steps import Optimizer
 from dp2theory.optimizers.variants import (
     Dp2RmsPropDebiased,
     Dp2RmsPropExtraNoise,
@@ -68,3 +71,28 @@ def needs_public_data(method: str) -> bool:
 def has_setting(method: str, name: str) -> bool:
     """Whether a method's class has a field of that name."""
     return name in {each.name for each in fields(method_class(method))}
+
+
+#: Settings that every method takes besides its own: they wrap it.
+MODIFIERS = ("momentum", "learning_rate_schedule")
+
+
+def build(method: str, values: Mapping[str, Any], *, steps: int) -> Optimizer:
+    """Return the optimizer of that name, wrapped in momentum and decay where they are given.
+
+    Parameters
+    ----------
+    method : str
+    values : mapping
+        All settings that the class needs; besides them ``momentum`` (`Momentum`) and
+        ``learning_rate_schedule`` (`LearningRateDecay`), None for none.
+    steps : int
+        Steps T of the run, over which the learning rate falls.
+    """
+    own = {name: value for name, value in values.items() if name not in MODIFIERS}
+    optimizer: Optimizer = method_class(method)(**own)
+    if values.get("momentum") is not None:
+        optimizer = Momentum(optimizer, values["momentum"])
+    if values.get("learning_rate_schedule") is not None:
+        optimizer = LearningRateDecay(optimizer, values["learning_rate_schedule"], steps)
+    return optimizer

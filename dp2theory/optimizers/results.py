@@ -126,22 +126,22 @@ class DivergedRun(ArithmeticError):
 def describe_optimizer(optimizer: Optimizer) -> dict[str, Any]:
     """Return the method's name and settings, unset ones left out.
 
-    Side information is summarised by its own `describe`; an optimizer inside another (a wrapper)
-    is described in its place.
+    Side information is summarised by its own `describe`; settings of a wrapper stand beside those
+    of the optimizer inside it.
     """
     described: dict[str, Any] = {"method": optimizer.name}
     for each in dataclasses.fields(optimizer):  # type: ignore[arg-type]
         value = getattr(optimizer, each.name)
-        if value is not None:
+        if each.name == "optimizer":
+            described |= describe_optimizer(value)
+        elif value is not None:
             described[each.name] = _describe_setting(value)
-    return described
+    return {**described, "method": optimizer.name}
 
 
 def _describe_setting(value: Any) -> Any:
     if hasattr(value, "describe"):
         return value.describe()
-    if hasattr(value, "query"):
-        return describe_optimizer(value)
     return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
 
 

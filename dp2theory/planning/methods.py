@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 from dp2theory.optimizers.defaults import CLIP_NORM as CLIP_NORM
 from dp2theory.optimizers.defaults import EFFECTIVE_STEP as EFFECTIVE_STEP
 from dp2theory.optimizers.registry import METHODS as METHODS
-from dp2theory.optimizers.registry import has_setting, method_class, needs_public_data
+from dp2theory.optimizers.registry import (
+    MODIFIERS,
+    build,
+    has_setting,
+    method_class,
+    needs_public_data,
+)
 from dp2theory.optimizers.registry import is_private as is_private
 from dp2theory.planning.budget import compose_events
 
@@ -101,6 +107,7 @@ def make_optimizer(
     """
     kind = method_class(method)
     known = {each.name for each in fields(kind)} - {"public", "expected_batch_size"}
+    known |= set(MODIFIERS)
     values = settings.given()
     for name, value in values.items():
         if name not in known:
@@ -118,8 +125,8 @@ def make_optimizer(
         if expected_batch_size is None:
             raise ValueError(f"expected_batch_size=None: {method} needs the divisor of the sums")
         values["expected_batch_size"] = expected_batch_size
-    optimizer: Optimizer = kind(**{**kind.default_settings(values, steps), **values})
-    return optimizer
+    own = {name: value for name, value in values.items() if name not in MODIFIERS}
+    return build(method, {**kind.default_settings(own, steps), **values}, steps=steps)
 
 
 def planned_event_of(

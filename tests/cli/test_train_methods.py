@@ -44,6 +44,15 @@ def test_settings_by_name(cli):
     assert both["compare"]["settings"]["delay"] == 2
 
 
+def test_momentum_and_decay_are_settings_of_every_method(cli):
+    words = "--method dp-sgd --epsilon 3 --set momentum=0.5 --set learning_rate_schedule=linear"
+    found = result(cli(TRAIN, words, "--json"))
+    assert found["method"]["settings"]["method"] == "dp-sgd+momentum+linear-decay"
+    text = cli(TRAIN, words).out
+    assert "momentum 0.5" in text
+    assert "schedule linear" in text
+
+
 @pytest.mark.parametrize("sampling", ["without-replacement", "with-replacement"])
 def test_batches_of_fixed_size(cli, sampling):
     found = cli(TRAIN, f"--method dp-sgd --epsilon 3 --sampling {sampling} --json").document
@@ -72,6 +81,8 @@ def test_batches_of_fixed_size(cli, sampling):
         ("--method adadps --epsilon 3 --public-share 1", "--public-share 1.0: must lie strictly"),
         ("--method dp-sgd --epsilon 3 --public-share nan", "--public-share nan: must lie"),
         ("--method dp2-rmsprop-extra-noise --pilot --epsilon 3", "cannot go on from a pilot"),
+        ("--method dp-sgd --pilot --epsilon 3 --set momentum=0.5", "the pilot has none"),
+        ("--method dp-sgd --epsilon 3 --set momentum=1", "momentum"),
         ("--method nonsense --epsilon 3", "dp2-yogi"),
     ],
 )

@@ -101,3 +101,19 @@ def test_two_releases_on_each_batch_need_root_two_times_the_noise():
 def test_nothing_is_calibrated_without_noise():
     with pytest.raises(ValueError, match="method='sgd': adds no noise"):
         calibrate_method("sgd", Settings(), BUDGET)
+
+
+def test_momentum_and_decay_wrap_any_method():
+    wrapped = make("dp-adam", momentum=0.5, learning_rate_schedule="cosine", learning_rate=0.02)
+    assert wrapped.name == "dp-adam+momentum+cosine-decay"
+    assert wrapped.optimizer.optimizer.learning_rate == 0.02
+    assert (wrapped.steps, wrapped.optimizer.momentum) == (400, 0.5)
+    with pytest.raises(ValueError, match="momentum"):
+        make("dp-sgd", momentum=1.0)
+    with pytest.raises(ValueError, match="schedule='steps' must be one of"):
+        make("dp-sgd", learning_rate_schedule="steps")
+
+
+def test_wrappers_cost_what_is_wrapped_costs():
+    settings = Settings.from_mapping({"momentum": 0.5, "learning_rate_schedule": "linear"})
+    assert calibrate_method("dp-sgd", settings, BUDGET) == BUDGET.calibrate()
