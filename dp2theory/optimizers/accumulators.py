@@ -135,3 +135,20 @@ class FirstMoment:
 def weight_sum(ema: float, updates: int) -> float:
     """Return 1 - ema^updates, the total weight of `updates` terms of an average from 0."""
     return -math.expm1(updates * math.log(ema)) if ema > 0 else 1.0
+
+
+def effective_terms(ema: float, updates: int) -> float:
+    """Return how many equally weighted terms average out as much noise as the average does.
+
+    Term i of k has weight proportional to ema^(k-i). The answer is (sum of weights)^2 over the
+    sum of squared weights: 1 after one update, (1 + ema) / (1 - ema) in the end.
+
+    Parameters
+    ----------
+    ema : float
+        Weight of the old average, in [0, 1).
+    updates : int
+        Number k of terms, at least 1.
+    """
+    squared = weight_sum(ema, updates) ** 2 / weight_sum(ema * ema, updates)
+    return squared * (1 + ema) / (1 - ema)

@@ -43,10 +43,11 @@ def dp_yogi_grid(context: GridContext) -> list[Optimizer]:
 
 
 def dp_rmsprop_noise_aware_grid(context: GridContext) -> list[Optimizer]:
-    """Return learning rates at the clip norm of the tuned DP-SGD."""
+    """Return learning rates times ema in {0.99, 0.999}, the clip norm of the tuned DP-SGD."""
     batch = expected_batch_size(context)
     return [
-        DpRmsPropNoiseAware(**_every_step(context, rate), expected_batch_size=batch)
+        DpRmsPropNoiseAware(**_every_step(context, rate), expected_batch_size=batch, ema=ema)
+        for ema in (0.99, 0.999)
         for rate in MOVING_AVERAGE_RATES
     ]
 

@@ -1,37 +1,46 @@
 """Preconditioners that know their own noise: debiased, bias corrected, with a derived floor.
 
-Each square that v takes in is (signal + noise)^2 with noise of known variance nu: after k terms
-V = v / (1 - ema^k) is a proper average of them, V - nu estimates the squared signal, and
-(V - nu) / nu its signal-to-noise ratio. The floor stands where that ratio is 1, below which a
-gradient is more noise than signal:
+Each square that v takes in is (signal + noise)^2 with noise of known variance nu. After k terms
+V = v / (1 - ema^k) is a proper average of them, whatever v started at, and V - nu estimates the
+squared signal:
 
-    D = sqrt(max(V - nu, noise_floor nu)) + damping, noise_floor = 1.
+    D = sqrt(max(V - nu, noise_floor F)) + damping.
 
-nu follows from the noise multiplier, the clip norm, the expected batch size and the length of the
-phase, all public. Coordinates at the floor share one D: noise alone hardly tells them apart, also
-when V has one term only, whose square is above 2 nu in one coordinate of six without signal. What
-noise pushes above the floor moves less, never more. Without the two subtractions, D = sqrt(V), the
-noise in V is itself a floor, a soft one at nu.
+Two floors F follow from what is known, and both are offered:
+
+- "signal": F = nu, where the signal-to-noise ratio (V - nu) / nu is 1. Below it a gradient is
+  more noise than signal. What noise pushes above it moves less, never more.
+- "certainty": F = nu sqrt(2 / k_e), the standard deviation of V - nu without signal, since the
+  square of a normal has variance 2 nu^2 and weights w_i average k_e = (sum w)^2 / sum w^2 terms.
+  Below it a signal cannot be told from none. It falls as terms come in, to 0.32 nu at ema 0.9
+  and 0.03 nu at 0.999.
+
+nu follows from the noise multiplier, the clip norm, the expected batch size and the length of
+the phase, all public. Without the subtraction, D = sqrt(V), the noise in V is itself a floor, a
+soft one at nu: DP² has this much by nature.
 
 An extension: neither Li et al. (ICLR 2023) nor the works they compare with have it.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
-from dp2theory.optimizers.accumulators import MovingAverage
+from dp2theory.optimizers.accumulators import MovingAverage, effective_terms
 from dp2theory.optimizers.adaptive import ClippedPhases, ClippedQueries, EveryStep
 from dp2theory.optimizers.variants import phase_mean_variance
 from dp2theory.problems.protocol import Array
 
+Floor: TypeAlias = Literal["signal", "certainty"]
+
 
 @dataclass(frozen=True)
 class NoiseAwareAverage:
-    """The average V of squares, less its noise, not below a multiple of the noise.
+    """The average V of squares, less its noise, not below a floor.
 
     Attributes
     ----------
@@ -39,12 +48,15 @@ class NoiseAwareAverage:
         Weight of the old v, in [0, 1).
     noise_variance : float
         Variance nu of the noise in each coordinate of each gradient, >= 0.
+    floor : {"signal", "certainty"}
+        Which F.
     noise_floor : float
-        Least squared root over nu, > 0.
+        Least squared root over F, > 0.
     """
 
     ema: float
     noise_variance: float
+    floor: Floor
     noise_floor: float = 1.0
 
     def initial(self, dimension: int) -> Array:
@@ -56,10 +68,12 @@ class NoiseAwareAverage:
         return self._average.updated(old, gradient)
 
     def root(self, moment: Array, updates: int) -> Array:
-        """Return sqrt(max(V - nu, noise_floor nu))."""
+        """Return sqrt(max(V - nu, noise_floor F))."""
         squares = self._average.root(moment, updates) ** 2
-        floor = self.noise_floor * self.noise_variance
-        return np.sqrt(np.maximum(squares - self.noise_variance, floor))
+        least = self.noise_floor * self.noise_variance
+        if self.floor == "certainty":
+            least *= math.sqrt(2 / effective_terms(self.ema, updates))
+        return np.sqrt(np.maximum(squares - self.noise_variance, least))
 
     @property
     def _average(self) -> MovingAverage:
@@ -77,11 +91,14 @@ class DpRmsPropNoiseAware(ClippedQueries, EveryStep):
     expected_batch_size : float
         Public divisor b of the released sums, > 0.
     ema : float
-        Weight of the old second moment, in [0, 1).
+        Weight of the old second moment, in [0, 1). The mean of one batch is mostly noise, and
+        the floor of certainty falls only as far as many of them average it out; hence 0.999.
     damping : float
         Constant added to the root, > 0.
+    floor : {"signal", "certainty"}
+        Which floor.
     noise_floor : float
-        Floor of the debiased average over nu, > 0; 1 is where signal and noise are equal.
+        Floor in units of the one derived, > 0.
 
     Privacy
     -------
@@ -94,15 +111,20 @@ class DpRmsPropNoiseAware(ClippedQueries, EveryStep):
     clip_norm: float
     noise_multiplier: float
     expected_batch_size: float
-    ema: float = 0.9
+    ema: float = 0.999
     damping: float = 1e-7
+    floor: Floor = "certainty"
     noise_floor: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_floor(self.floor)
 
     @property
     def second_moment(self) -> NoiseAwareAverage:
         """The debiased average with its floor."""
         variance = (self.noise_multiplier * self.clip_norm / self.expected_batch_size) ** 2
-        return NoiseAwareAverage(self.ema, variance, self.noise_floor)
+        return NoiseAwareAverage(self.ema, variance, self.floor, self.noise_floor)
 
 
 @dataclass(frozen=True)
@@ -119,8 +141,10 @@ class Dp2RmsPropNoiseAware(ClippedPhases):
         these.
     expected_batch_size : float
         Public divisor b of the released sums, > 0.
+    floor : {"signal", "certainty"}
+        Which floor.
     noise_floor : float
-        Floor of the debiased average over nu, > 0; 1 is where signal and noise are equal.
+        Floor in units of the one derived, > 0.
 
     Privacy
     -------
@@ -140,7 +164,12 @@ class Dp2RmsPropNoiseAware(ClippedPhases):
     adaptive_steps: int | None = None
     ema: float = 0.9
     damping: float = 1e-7
+    floor: Floor = "signal"
     noise_floor: float = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _check_floor(self.floor)
 
     @property
     def second_moment(self) -> NoiseAwareAverage:
@@ -148,4 +177,9 @@ class Dp2RmsPropNoiseAware(ClippedPhases):
         variance = phase_mean_variance(
             self.noise_multiplier, self.clip_norm, self.expected_batch_size, self.phases
         )
-        return NoiseAwareAverage(self.ema, variance, self.noise_floor)
+        return NoiseAwareAverage(self.ema, variance, self.floor, self.noise_floor)
+
+
+def _check_floor(floor: str) -> None:
+    if floor not in ("signal", "certainty"):
+        raise ValueError(f"floor={floor!r} must be signal or certainty")

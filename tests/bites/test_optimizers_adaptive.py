@@ -109,7 +109,8 @@ class NoiseOfTheSum(DpRmsPropNoiseAware):
 
     @property
     def second_moment(self) -> NoiseAwareAverage:
-        return NoiseAwareAverage(self.ema, (self.noise_multiplier * self.clip_norm) ** 2)
+        variance = (self.noise_multiplier * self.clip_norm) ** 2
+        return NoiseAwareAverage(self.ema, variance, self.floor, self.noise_floor)
 
 
 @pytest.mark.parametrize(
@@ -190,7 +191,7 @@ class FloorUnderSquares(Dp2RmsPropNoiseAware):
                 raw = self._average.root(moment, updates) ** 2
                 return np.sqrt(np.maximum(raw, self.noise_floor * self.noise_variance))
 
-        return Biased(right.ema, right.noise_variance, right.noise_floor)
+        return Biased(right.ema, right.noise_variance, right.floor, right.noise_floor)
 
 
 @pytest.mark.parametrize(

@@ -46,7 +46,12 @@ EVERY_STEP: list[Case] = [
     (
         noise_aware.DpRmsPropNoiseAware,
         literal.noise_aware,
-        {**COMMON, **STEP, **PRIVATE, **KNOWN},
+        {**COMMON, **STEP, **PRIVATE, **KNOWN, "floor": "signal"},
+    ),
+    (
+        noise_aware.DpRmsPropNoiseAware,
+        literal.noise_aware,
+        {**COMMON, **STEP, **PRIVATE, **KNOWN, "floor": "certainty", "noise_floor": 2.0},
     ),
 ]
 DELAYED: list[Case] = [
@@ -70,7 +75,12 @@ DELAYED: list[Case] = [
     (
         noise_aware.Dp2RmsPropNoiseAware,
         literal.noise_aware,
-        {**COMMON, **DP2, **KNOWN, "noise_floor": 0.7},
+        {**COMMON, **DP2, **KNOWN, "floor": "signal", "noise_floor": 0.7},
+    ),
+    (
+        noise_aware.Dp2RmsPropNoiseAware,
+        literal.noise_aware,
+        {**COMMON, **DP2, **KNOWN, "floor": "certainty"},
     ),
 ]
 NOISE_FIRST: dict[str, Any] = {**COMMON, **PHASES, **PRIVATE}

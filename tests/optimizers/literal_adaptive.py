@@ -61,6 +61,8 @@ def noise_aware(history: list[Array], s: Settings, nu: float) -> Array:
     w = weights(s["ema"], len(history))
     w = w / w.sum()
     floor = s.get("noise_floor", 1.0) * nu
+    if s["floor"] == "certainty":
+        floor *= np.sqrt(2 * np.sum(w**2))
     v = w @ np.square(history) - nu
     return np.sqrt(np.where(v > floor, v, floor))
 

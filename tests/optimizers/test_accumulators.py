@@ -14,6 +14,7 @@ from dp2theory.optimizers.accumulators import (
     RunningSum,
     SecondMoment,
     SignedSteps,
+    effective_terms,
     weight_sum,
 )
 from dp2theory.optimizers.noise_aware import NoiseAwareAverage
@@ -52,6 +53,15 @@ def test_the_weights_sum_to_what_is_divided_by(ema: float, count: int) -> None:
     np.testing.assert_allclose(weight_sum(ema, count), direct, rtol=1e-9)
 
 
+@given(EMAS, st.integers(1, 5_000))
+def test_effective_terms_are_those_of_the_weights(ema: float, count: int) -> None:
+    weights = ema ** np.arange(count, dtype=float)
+    direct = weights.sum() ** 2 / np.sum(weights**2)
+    terms = effective_terms(ema, count)
+    np.testing.assert_allclose(terms, direct, rtol=1e-9)
+    assert 1 - 1e-9 <= terms <= min(count, (1 + ema) / (1 - ema)) * (1 + 1e-9)
+
+
 @given(st.floats(0.0, 0.99), GRADIENTS)
 def test_a_corrected_first_moment_of_equal_gradients_is_the_gradient(
     ema: float, gradients: Array
@@ -87,14 +97,14 @@ def test_signed_steps_are_bounded_and_stay_positive(
 def test_the_noise_aware_root_has_its_floor_and_its_scale(
     ema: float, nu: float, floor: float, gradients: Array
 ) -> None:
-    moment = NoiseAwareAverage(ema, nu, floor)
+    moment = NoiseAwareAverage(ema, nu, "signal", floor)
     root = moment.root(after(moment, gradients), len(gradients))
     assert np.all(root >= np.sqrt(floor * nu) * (1 - 1e-12))
     plain = MovingAverage(ema, bias_correction=True)
     raw = plain.root(after(plain, gradients), len(gradients))
     assert np.all(root <= np.maximum(raw, np.sqrt(floor * nu)) * (1 + 1e-12))
     # Gradients in other units: the root is in the same units.
-    scaled = NoiseAwareAverage(ema, 4 * nu, floor)
+    scaled = NoiseAwareAverage(ema, 4 * nu, "signal", floor)
     other = scaled.root(after(scaled, 2 * gradients), len(gradients))
     np.testing.assert_allclose(other, 2 * root, rtol=1e-6)
 
@@ -127,6 +137,17 @@ def test_what_noise_alone_leaves_in_debiased_squares(ema: float) -> None:
 def test_the_floor_stands_where_signal_equals_noise(signal: float) -> None:
     """After many terms the root is the signal where it is above the noise, else the noise."""
     noise = np.random.default_rng(1).standard_normal((400, 200))
-    moment = NoiseAwareAverage(0.99, 1.0)
+    moment = NoiseAwareAverage(0.99, 1.0, "signal")
     root = moment.root(after(moment, signal + noise), 400).mean()
     np.testing.assert_allclose(root, max(signal, 1.0), rtol=0.08)
+
+
+@pytest.mark.parametrize("count", [1, 3, 30])
+def test_the_floor_of_certainty_is_the_deviation_of_the_debiased_average(count: int) -> None:
+    noise = np.random.default_rng(2).standard_normal((count, 40_000)) * 0.3
+    moment = NoiseAwareAverage(0.8, 0.09, "certainty")
+    v = after(moment, noise)
+    debiased = v / weight_sum(0.8, count) - 0.09
+    floor = moment.root(np.zeros(1), count)[0] ** 2
+    np.testing.assert_allclose(floor, debiased.std(), rtol=0.03)
+    assert abs(debiased.mean()) < 5 * floor / 200

@@ -127,6 +127,11 @@ def test_defaults_have_a_delay_in_the_shortest_runs(steps: int) -> None:
             {"noise_floor": 0.0},
             r"noise_floor=0\.0 must be",
         ),
+        (
+            noise_aware.DpRmsPropNoiseAware(0.1, 1.0, 1.0, 8.0),
+            {"floor": "none"},
+            "floor='none' must be signal or certainty",
+        ),
     ],
     ids=lambda value: str(value) if isinstance(value, dict) else _name(value),
 )
