@@ -11,18 +11,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.experiments.configurations import Configuration, configurations
 from dp2theory.experiments.tasks import ResultStore, Task, TaskResult, run_tasks
-from dp2theory.optimizers.dp2 import resolve_phases
-from dp2theory.optimizers.grids import GridContext, grid_of
+from dp2theory.optimizers.grids import grid_of
 from dp2theory.optimizers.ledger import planned_event
 from dp2theory.optimizers.registry import is_private
-from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.tuning import NOT_ACCOUNTED, check_seeds_apart
-from dp2theory.planning.gate import default_delay
-from dp2theory.planning.methods import Settings, calibrate_method
 from dp2theory.planning.paired import PairedComparison, compare_pairs
 from dp2theory.problems.validation import whole_number
 
@@ -31,16 +28,11 @@ if TYPE_CHECKING:
 
     from accountants import Bracket
     from dp2theory.experiments.settings import Setting
-    from dp2theory.optimizers.steps import Optimizer
-    from dp2theory.planning.budget import Budget
 
 #: Delays that a sweep over s tries, as divisors of the number of steps.
 DELAY_DIVISORS = (320, 160, 80, 40, 20, 10, 4)
 #: Tuning seeds on which a whole grid is run where only its best configurations see all of them.
 SCREENING_SEEDS = 2
-
-#: Noise multipliers by budget, method and planned event at the noise multiplier of plain steps.
-_CALIBRATED: dict[tuple[Budget, str, str], float] = {}
 
 
 @dataclass(frozen=True)
@@ -139,6 +131,7 @@ def tune_setting(
     delay: int | None = None,
     base: Tuned | None = None,
     noise_multiplier: float | None = None,
+    settings: Mapping[str, Any] | None = None,
     finalists: int | None = None,
     executor: Executor | None = None,
     store: ResultStore | None = None,
@@ -160,6 +153,9 @@ def tune_setting(
         The tuned DP-SGD that the grid is laid around; searched for first if None.
     noise_multiplier : float, optional
         Take this one instead of the one that meets the budget (a comparison at equal noise).
+    settings : mapping, optional
+        Settings that are fixed before the search, for the grids that read them. A method that
+        derives some from the budget does so for those that are not given.
     finalists : int, optional
         Run the whole grid on the first `SCREENING_SEEDS` tuning seeds only, and that many best
         configurations on the others too; the best of these wins. All on all if None.
@@ -188,6 +184,7 @@ def tune_setting(
         tune_seeds=tune_seeds,
         base=base,
         noise_multiplier=noise_multiplier,
+        settings=settings,
         finalists=finalists,
         executor=executor,
         store=store,
@@ -204,6 +201,7 @@ def tune_delays(
     tune_seeds: Sequence[int],
     base: Tuned | None = None,
     noise_multiplier: float | None = None,
+    settings: Mapping[str, Any] | None = None,
     finalists: int | None = None,
     executor: Executor | None = None,
     store: ResultStore | None = None,
@@ -233,9 +231,22 @@ def tune_delays(
             store=store,
             progress=progress,
         )
-    grids = [_grid(setting, method, delay, base, noise_multiplier) for delay in delays]
+    around = None if base is None else base.settings
+    grids = [
+        configurations(
+            setting,
+            method,
+            delay=delay,
+            base=around,
+            noise_multiplier=noise_multiplier,
+            given=settings,
+        )
+        for delay in delays
+    ]
 
-    def run_all(grids: Sequence[_Grid], seeds: Sequence[int]) -> list[tuple[Candidate, ...]]:
+    def run_all(
+        grids: Sequence[Sequence[Configuration]], seeds: Sequence[int]
+    ) -> list[tuple[Candidate, ...]]:
         tasks = [
             Task(setting, method, settings, sigma, seed, None)
             for grid in grids
@@ -319,73 +330,6 @@ def paired(
         [result.final_loss for result in theirs],
         confidence=confidence,
     )
-
-
-def settings_of(optimizer: Optimizer) -> dict[str, Any]:
-    """Return an optimizer's settings as a `Task` takes them: without what the task fills in."""
-    values = {
-        field.name: getattr(optimizer, field.name)
-        for field in fields(optimizer)  # type: ignore[arg-type]
-        if field.name not in ("noise_multiplier", "public", "expected_batch_size")
-    }
-    return {name: value for name, value in values.items() if value is not None}
-
-
-_Grid = Sequence[tuple[dict[str, Any], float]]
-
-
-def _grid(
-    setting: Setting,
-    method: str,
-    delay: int | None,
-    base: Tuned | None,
-    noise_multiplier: float | None,
-) -> _Grid:
-    """Every configuration with the noise multiplier at which its whole event fits the budget."""
-    budget = setting.budget()
-    steps = budget.steps
-    private = is_private(method)
-    plain = _plain_noise(budget) if private else 0.0
-    context = GridContext(
-        noise_multiplier=plain,
-        steps=steps,
-        base=None if base is None else DpSgd(**base.settings, noise_multiplier=plain),
-        phases=resolve_phases(default_delay(steps) if delay is None else delay, None, None),
-        public=setting.public(),
-        expected_batch_size=float(setting.batch_size),
-    )
-    grid = []
-    for optimizer in grid_of(method)(context):
-        settings = settings_of(optimizer)
-        if private and noise_multiplier is None:
-            grid.append((settings, _noise(setting, method, optimizer, settings)))
-        else:
-            grid.append((settings, noise_multiplier or 0.0))
-    return grid
-
-
-def _plain_noise(budget: Budget) -> float:
-    key = budget, "", ""
-    if key not in _CALIBRATED:
-        _CALIBRATED[key] = budget.calibrate().noise_multiplier
-    return _CALIBRATED[key]
-
-
-def _noise(
-    setting: Setting, method: str, optimizer: Optimizer, settings: Mapping[str, Any]
-) -> float:
-    budget = setting.budget()
-    event = planned_event(optimizer, budget.sampling, budget.dataset_size, budget.steps)
-    plain = _plain_noise(budget)
-    if event == budget.event(plain):
-        return plain
-    # Configurations that release alike share one calibration.
-    key = budget, method, repr(event)
-    if key not in _CALIBRATED:
-        _CALIBRATED[key] = calibrate_method(
-            method, Settings.from_mapping(settings), budget, public=setting.public()
-        ).noise_multiplier
-    return _CALIBRATED[key]
 
 
 def _first(table: Sequence[Candidate], count: int) -> list[int]:
