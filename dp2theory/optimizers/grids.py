@@ -16,15 +16,26 @@ Other methods keep their grids beside their classes; `GRIDS` lists all.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from dp2theory.optimizers.adaptive_grids import ADAPTIVE_GRIDS
 from dp2theory.optimizers.dp2 import Dp2RmsProp, Phases
 from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM as PRECONDITIONED_CLIP_NORM
 from dp2theory.optimizers.grid_context import Grid, dp2_settings
 from dp2theory.optimizers.grid_context import GridContext as GridContext
+from dp2theory.optimizers.public_grids import (
+    adadps_grid,
+    adadps_statistics_grid,
+    dp_adagrad_projected_grid,
+    pda_dpmd_grid,
+)
 from dp2theory.optimizers.rmsprop import DpRmsProp
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.snapshot_grid import snapshot_grid
 from dp2theory.optimizers.steps import Optimizer
+
+if TYPE_CHECKING:
+    from dp2theory.problems.public import PublicData
 
 DP_SGD_STEPS = (0.3, 1.0, 3.0, 10.0)
 DP_SGD_CLIP_NORMS = (0.5, 1.0, 2.0)
@@ -60,12 +71,19 @@ GRIDS: dict[str, Grid] = {
     "dp2-rmsprop": dp2_rmsprop_grid,
     **ADAPTIVE_GRIDS,
     "snapshot": snapshot_grid,
+    "adadps": adadps_grid,
+    "adadps-statistics": adadps_statistics_grid,
+    "pda-dpmd": pda_dpmd_grid,
+    "dp-adagrad-projected": dp_adagrad_projected_grid,
 }
 
 
-def grid_size(method: str) -> int:
-    """Number of configurations of a method's grid, for progress bars."""
-    context = GridContext(1.0, 1, DpSgd(1.0, 1.0, 1.0), Phases(1, 1), None, 1.0)
+def grid_size(method: str, public: PublicData | None = None) -> int:
+    """Number of configurations of a method's grid, for progress bars.
+
+    The grids of methods with side information need it here too.
+    """
+    context = GridContext(1.0, 1, DpSgd(1.0, 1.0, 1.0), Phases(1, 1), public, 1.0)
     return len(grid_of(method)(context))
 
 

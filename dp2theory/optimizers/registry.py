@@ -9,10 +9,13 @@ from typing import Any
 from dp2theory.optimizers.adagrad import AdaGrad, DelayedAdaGrad, Dp2AdaGrad, DpAdaGrad
 from dp2theory.optimizers.adam import Adam, DelayedAdam, Dp2Adam, DpAdam
 from dp2theory.optimizers.dp2 import DelayedRmsProp, Dp2RmsProp
+from dp2theory.optimizers.mirror_descent import PdaDpmd
 from dp2theory.optimizers.modifiers import LearningRateDecay, Momentum
 from dp2theory.optimizers.noise_aware import Dp2RmsPropNoiseAware, DpRmsPropNoiseAware
+from dp2theory.optimizers.projected import DpAdaGradProjected
 from dp2theory.optimizers.rmsprop import DpRmsProp, RmsProp
 from dp2theory.optimizers.sgd import DpSgd, Sgd
+from dp2theory.optimizers.side_information import AdaDps, AdaDpsStatistics
 from dp2theory.optimizers.snapshot import Snapshot
 from dp2theory.optimizers.steps import Optimizer
 from dp2theory.optimizers.variants import (
@@ -39,6 +42,10 @@ METHODS: dict[str, type[Any]] = {
     "dp2-rmsprop-debiased": Dp2RmsPropDebiased,
     "dp2-rmsprop-noise-aware": Dp2RmsPropNoiseAware,
     "snapshot": Snapshot,
+    "adadps": AdaDps,
+    "adadps-statistics": AdaDpsStatistics,
+    "pda-dpmd": PdaDpmd,
+    "dp-adagrad-projected": DpAdaGradProjected,
     "sgd": Sgd,
     "rmsprop": RmsProp,
     "delayed-rmsprop": DelayedRmsProp,

@@ -98,6 +98,11 @@ class PublicData:
         total = self.problem.clipped_gradient_sum(parameters, batch, clip_norm=math.inf)
         return total / size
 
+    @property
+    def largest_rank(self) -> int:
+        """Rank of the matrix of single public gradients that `directions` looks at."""
+        return int(self._singular_vectors.shape[0])
+
     def directions(self, rank: int) -> Array:
         """Return orthonormal rows (rank, dimension): the main directions of public gradients.
 
