@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from accountants import Bracket
 from dp2theory.experiments.tasks import Task
+from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.ledger import planned_event
-from dp2theory.optimizers.registry import is_private
+from dp2theory.optimizers.registry import MODIFIERS, is_private, method_class
 from dp2theory.optimizers.tuning import tuning_seeds
 from dp2theory.planning.methods import (
     Settings,
@@ -119,7 +120,7 @@ class CellMaker:
                     method, given, setting.budget(), public=setting.public()
                 ).noise_multiplier
             sigma = self._calibrated[setting, event]
-        return self._cell(setting, _optimizer(setting, method, given, sigma), method, sigma)
+        return self._cell(setting, method, given, sigma)
 
     def _tuned_cells(self, setting: Setting) -> list[Cell]:
         from dp2theory.experiments.tuned import tune_delays
@@ -130,6 +131,10 @@ class CellMaker:
         if any(method != "dp-sgd" and is_private(method) for method in names):
             names = ("dp-sgd", *names)  # the grids of the others are laid around it
         for place, method in enumerate(names):
+            if method not in GRIDS:
+                choices = self._spec.choices[method]
+                made += [self._given_cell(setting, method, choice) for choice in choices]
+                continue
             only_base = place == 0 and len(names) > len(self._spec.methods)
             delays: Sequence[int | None] = [
                 choice.get("delay") for choice in self._spec.choices.get(method, ({},))
@@ -157,17 +162,17 @@ class CellMaker:
 
     def _of_tuned(self, setting: Setting, method: str, tuned: Tuned) -> Cell:
         given = Settings.from_mapping(tuned.settings)
-        optimizer = _optimizer(setting, method, given, tuned.noise_multiplier)
-        return self._cell(setting, optimizer, method, tuned.noise_multiplier, tuned)
+        return self._cell(setting, method, given, tuned.noise_multiplier, tuned)
 
     def _cell(
         self,
         setting: Setting,
-        optimizer: Optimizer,
         method: str,
+        given: Settings,
         sigma: float,
         tuned: Tuned | None = None,
     ) -> Cell:
+        optimizer = _optimizer(setting, method, given, sigma)
         event = _event(setting, optimizer)
         epsilon = Bracket(math.inf, math.inf)
         if sigma > 0:
@@ -175,12 +180,17 @@ class CellMaker:
             if asked not in self._accounted:
                 self._accounted[asked] = setting.budget().account(event)
             epsilon = self._accounted[asked]
-        values = {
-            field.name: getattr(optimizer, field.name)
-            for field in fields(optimizer)  # type: ignore[arg-type]
-            if field.name not in _FILLED
+        kind = method_class(method)
+        inner: Any = optimizer
+        while not isinstance(inner, kind):  # momentum and decay are wrapped around it
+            inner = inner.optimizer
+        values = {field.name: getattr(inner, field.name) for field in fields(kind)}
+        values |= {name: given.given().get(name) for name in MODIFIERS}
+        settings = {
+            name: value
+            for name, value in values.items()
+            if value is not None and name not in _FILLED
         }
-        settings = {name: value for name, value in values.items() if value is not None}
         return Cell(setting, method, settings, sigma, epsilon, repr(event), tuned)
 
     def _watched(self, what: str) -> Callable[[int, int], None] | None:

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from dp2theory.experiments.settings import SAMPLINGS, Setting, setting_for
-from dp2theory.optimizers.registry import METHODS
+from dp2theory.optimizers.grids import GRIDS
+from dp2theory.optimizers.registry import METHODS, MODIFIERS
 from dp2theory.problems.registry import takes_option
 from dp2theory.problems.validation import positive_real, whole_number
 
@@ -46,7 +47,7 @@ class Spec:
         given: the method's defaults, or its grid).
     seeds : tuple of int
     tune : bool
-        Whether what is not given is chosen by the method's grid.
+        Whether what is not given is chosen by the method's grid, where it has one.
     tune_seeds : int
     record_every : int or None
     """
@@ -217,7 +218,7 @@ def _choices(
             if phases:
                 raise ValueError(f"{label}: {phases[0]} is given, and so is delays: give one")
             own["delay"] = list(delays)
-        if tune and set(own) - {"delay"}:
+        if tune and method in GRIDS and set(own) - {"delay"}:
             name = sorted(set(own) - {"delay"})[0]
             raise ValueError(
                 f"{label}: {name}={own[name]!r} is what tune = true chooses; only the delay can be "
@@ -232,7 +233,8 @@ def _choices(
 
 
 def _settings_of(method: str) -> tuple[str, ...]:
-    return tuple(name for name in METHODS[method].__dataclass_fields__ if name not in _FILLED)
+    own = [name for name in METHODS[method].__dataclass_fields__ if name not in _FILLED]
+    return (*own, *MODIFIERS)
 
 
 def _seeds(value: Any) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from dp2theory.experiments.cells import Cell, CellMaker, Progress
 from dp2theory.experiments.tasks import Task, TaskResult, run_tasks
+from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.tuning import NOT_ACCOUNTED, check_seeds_apart, tuning_seeds
 from dp2theory.planning.paired import compare_pairs
 
@@ -149,7 +150,13 @@ class Sweep:
         """
         groups = [self._group(setting) for setting in self.spec.settings if self._of(setting)]
         notes = list(NOTES)
-        notes.append(NOT_ACCOUNTED if self.spec.tune else NOT_TUNED)
+        if not self.spec.tune:
+            notes.append(NOT_TUNED)
+        else:
+            notes.append(NOT_ACCOUNTED)
+            as_given = [method for method in self.spec.methods if method not in GRIDS]
+            if as_given:
+                notes.append(f"Without a grid, and run as given: {', '.join(as_given)}.")
         if len(self.spec.choices[self.spec.methods[0]]) > 1:
             notes.append(SEVERAL_BASELINES)
         return {

@@ -30,7 +30,7 @@ import scipy
 
 from dp2theory.experiments.settings import Setting
 from dp2theory.optimizers.protocol import DivergedRun, run
-from dp2theory.optimizers.registry import METHODS
+from dp2theory.optimizers.registry import METHODS, MODIFIERS, build
 from dp2theory.problems.validation import whole_number
 
 if TYPE_CHECKING:
@@ -61,7 +61,8 @@ class Task:
     settings : mapping
         Fields of the method's class, all but those that the task itself fills in:
         ``noise_multiplier``, ``public`` (the setting's public part) and
-        ``expected_batch_size``. A field that is left out has the default of the class.
+        ``expected_batch_size``; besides them `dp2theory.optimizers.registry.MODIFIERS`. A field
+        that is left out has the default of the class.
     noise_multiplier : float
         sigma; 0 for the methods without noise.
     seed : int
@@ -112,19 +113,19 @@ class Task:
         ValueError
             For a setting that the method does not have, or a value outside its domain.
         """
-        kind = METHODS[self.method]
-        known = {one.name for one in dataclasses.fields(kind)}
+        known = {one.name for one in dataclasses.fields(METHODS[self.method])}
         filled: dict[str, Callable[[], Any]] = {
             "noise_multiplier": lambda: float(self.noise_multiplier),
             "public": self._public,
             "expected_batch_size": lambda: float(self.setting.batch_size),
         }
         values = dict(self.settings)
+        own = (known - set(filled)) | set(MODIFIERS)
         for name, value in values.items():
-            if name not in known or name in filled:
-                allowed = ", ".join(sorted(known - set(filled)))
+            if name not in own:
                 raise ValueError(
-                    f"{name}={value!r} is no setting of {self.method}, which has {allowed}"
+                    f"{name}={value!r} is no setting of {self.method}, which has "
+                    f"{', '.join(sorted(own))}"
                 )
         if "noise_multiplier" not in known and self.noise_multiplier:
             raise ValueError(
@@ -133,12 +134,11 @@ class Task:
         for name in filled.keys() & known:
             values[name] = filled[name]()
         try:
-            optimizer: Optimizer = kind(**values)
+            return build(self.method, values, steps=self.setting.run_steps)
         except TypeError as error:  # a field without default that is not given
             raise ValueError(f"settings={dict(self.settings)!r} of {self.method}: {error}") from (
                 None
             )
-        return optimizer
 
     def _public(self) -> Any:
         public = self.setting.public()
