@@ -19,11 +19,12 @@ NAMES = {"exact": "exact", "renyi": "Rényi", "tcdp": "truncated CDP"}
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked: ε at `delta`, or δ at `epsilon`; one of the two is None."""
+    """What is asked: ε at `delta`, or δ at `epsilon` (the other is None), for groups of records."""
 
     relation: "NeighboringRelation"
     delta: float | None = None
     epsilon: float | None = None
+    group_size: int = 1
 
     @property
     def asked(self) -> str:
@@ -69,9 +70,11 @@ def answers(
 
 
 def _exact(name: str, event: "DpEvent", question: Question, tightness: str) -> dict[str, Any]:
-    from accountants import ExactAccountant
+    from accountants.group import group_accountant
 
-    accountant = ExactAccountant(question.relation, tightness=tightness)
+    accountant = group_accountant(
+        question.relation, tightness=tightness, group_size=question.group_size
+    )
     accountant.compose(event)
     answer: dict[str, Any] = {
         "accountant": name,

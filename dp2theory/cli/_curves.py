@@ -44,10 +44,10 @@ def write_curve(path: Path, event: "DpEvent", question: Question) -> None:
     """
     import numpy as np
 
-    from accountants import ExactAccountant
     from accountants.conversion import DeltaCurve
+    from accountants.group import group_accountant
 
-    accountant = ExactAccountant(question.relation)
+    accountant = group_accountant(question.relation, group_size=question.group_size)
     accountant.compose(event)
     last = accountant.get_epsilon(min(question.delta or 1.0, SMALLEST_DELTA))
     if not math.isfinite(last):

@@ -52,6 +52,12 @@ Tightness = Annotated[
         " replace-one. fast: milliseconds."
     ),
 ]
+GroupSize = Annotated[
+    int,
+    typer.Option(
+        help="Records that one person may have: ε and δ are then about all of them together."
+    ),
+]
 EventFile = Annotated[
     Path | None,
     typer.Option(

@@ -69,8 +69,8 @@ def remaining(described: Described, question: Question, target: float, tightness
     """
     from dp_accounting import ComposedDpEvent, NoOpDpEvent
 
-    from accountants import ExactAccountant
     from accountants.budget import remaining_steps
+    from accountants.group import group_accountant
 
     spent = NoOpDpEvent() if described.spent is None else described.spent
     step, per_unit = described.step, described.steps_per_unit
@@ -90,8 +90,11 @@ def remaining(described: Described, question: Question, target: float, tightness
         target_delta=question.delta,
         neighboring_relation=question.relation,
         tightness=tightness,
+        group_size=question.group_size,
     )
-    accountant = ExactAccountant(question.relation, tightness=tightness)
+    accountant = group_accountant(
+        question.relation, tightness=tightness, group_size=question.group_size
+    )
     accountant.compose(spent)
     return Remaining(
         steps=found.value * per_unit,

@@ -13,6 +13,7 @@ from dp2theory.cli._inputs import (
 )
 from dp2theory.cli._output import Input
 from dp2theory.cli._progress import progress
+from dp2theory.cli._unit import unit_inputs
 
 if TYPE_CHECKING:
     from dp2theory.planning.budget import Budget
@@ -36,7 +37,8 @@ class Setting:
 
     def inputs(self) -> dict[str, Any]:
         """The resolved inputs for the output envelope."""
-        return self.given | self.run.inputs() | {"delta": self.delta}
+        unit = unit_inputs(problem=self.problem)
+        return self.given | self.run.inputs() | {"delta": self.delta} | unit
 
     def budget(self, epsilon: float) -> "Budget":
         """The budget of this run at a target ε."""

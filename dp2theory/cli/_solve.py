@@ -41,6 +41,7 @@ class Wanted:
     sampling: str
     relation: str | None
     tightness: str
+    group_size: int = 1
 
     def check(self) -> None:
         """Refuse what the solve would trip over, before it begins."""
@@ -71,6 +72,7 @@ class Wanted:
             "target_delta": self.delta.value,
             "neighboring_relation": relation_of(relation),
             "tightness": self.tightness,
+            "group_size": self.group_size,
         }
 
 

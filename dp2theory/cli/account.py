@@ -14,6 +14,7 @@ from dp2theory.cli._ledger import describe as describe_run
 from dp2theory.cli._output import Input, describe_inputs, emit
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import progress, waiting
+from dp2theory.cli._unit import check_group_size, unit_inputs
 
 if TYPE_CHECKING:
     from dp2theory.cli._remaining import Remaining
@@ -47,6 +48,7 @@ def account(
         str, typer.Option(help="exact, renyi, tcdp (truncated CDP), or all.")
     ] = "exact",
     tightness: _options.Tightness = "tight",
+    group_size: _options.GroupSize = 1,
     peers: Annotated[
         bool, typer.Option("--peers", help="What dp_accounting, Opacus and prv_accountant say.")
     ] = False,
@@ -78,6 +80,7 @@ def account(
                          ("--curve", curve), ("--plot", plot)):  # fmt: skip
         if remaining is not None and wanted:
             raise ValueError(f"{name}: has no meaning with --remaining; leave it out")
+    _check_group(group_size, accountant=accountant != "exact", peers=peers, plot=plot is not None)
     check_picture(plot)
     check_outputs({"curve": curve, "plot": plot}, {"event": event})
     described = describe_run(
@@ -94,12 +97,16 @@ def account(
     inputs = dict(described.inputs)
     if epsilon is None:
         inputs["delta"] = _delta(delta, dataset_size)
-        question = Question(described.neighboring_relation(), delta=inputs["delta"].value)
+        delta = inputs["delta"].value
+        question = Question(described.neighboring_relation(), delta=delta, group_size=group_size)
     else:
         inputs["epsilon"] = Input(epsilon)
-        question = Question(described.neighboring_relation(), epsilon=epsilon)
+        question = Question(
+            described.neighboring_relation(), epsilon=epsilon, group_size=group_size
+        )
     inputs["accountant"] = Input(accountant, default=accountant == "exact")
     inputs["tightness"] = Input(tightness, default=tightness == "tight")
+    inputs |= unit_inputs(group_size)
     if remaining is not None:
         _answer_remaining(described, question, remaining, tightness, inputs, json, quiet)
         return
@@ -147,6 +154,17 @@ def account(
         print(f"inputs:\n{describe_inputs(inputs)}")
 
     emit("account", inputs, result, json=json, human=human)
+
+
+def _check_group(group_size: int, **others: bool) -> None:
+    """Refuse what is about single records only."""
+    if check_group_size(group_size) == 1:
+        return
+    for name, wanted in others.items():
+        if wanted:
+            raise ValueError(
+                f"--{name}: is about single records; leave it out with --group-size {group_size}"
+            )
 
 
 def _check_questions(delta: float | None, epsilon: float | None, remaining: float | None) -> None:

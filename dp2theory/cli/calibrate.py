@@ -18,6 +18,7 @@ from dp2theory.cli._inputs import (
 from dp2theory.cli._output import Input, describe_inputs, emit
 from dp2theory.cli._progress import waiting
 from dp2theory.cli._solve import NAMES, TARGETS, Solution, Wanted, solve
+from dp2theory.cli._unit import check_group_size, unit_inputs
 
 
 def calibrate(
@@ -41,6 +42,7 @@ def calibrate(
     sampling: _options.Sampling = "poisson",
     relation: _options.Relation = None,
     tightness: _options.Tightness = "tight",
+    group_size: _options.GroupSize = 1,
     json: _options.AsJson = False,
     quiet: _options.Quiet = False,
 ) -> None:
@@ -70,6 +72,7 @@ def calibrate(
         if name != solved and given[name] is None:
             raise ValueError(f"{option(name)} is wanted with --for {target}: it is missing")
     positive("epsilon", epsilon)
+    check_group_size(group_size)
     positive_integer("dataset_size", dataset_size)
     wanted = Wanted(
         target=target,
@@ -83,6 +86,7 @@ def calibrate(
         sampling=sampling,
         relation=relation,
         tightness=tightness,
+        group_size=group_size,
     )
     wanted.check()
     with waiting(f"calibrating the {NAMES[target]}", quiet=quiet):
@@ -90,6 +94,7 @@ def calibrate(
     inputs: dict[str, Any] = {"for": Input(target), "epsilon": Input(epsilon)}
     inputs |= {"delta": wanted.delta} | found.inputs
     inputs["tightness"] = Input(tightness, default=tightness == "tight")
+    inputs |= unit_inputs(group_size)
 
     def human() -> None:
         # repr: the shortest text that reads back as the same double, so nothing is lost.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import ClassVar
 
 import numpy as np
 
@@ -32,8 +33,8 @@ class MatrixFactorization:
     """Squared error of ``offset + <p_u, q_i> + b_u + c_i``; one record is one rating.
 
     Parameters are the rows (p_u, b_u) of all users followed by the rows (q_i, c_i) of all
-    items, flattened; the dimension is (users + items) * (factors + 1). The privacy unit is a
-    rating, not a person.
+    items, flattened; the dimension is (users + items) * (factors + 1). The unit of privacy
+    is a rating, not a user.
 
     Attributes
     ----------
@@ -46,6 +47,8 @@ class MatrixFactorization:
     initial_std : float
         Standard deviation of the normal start of all parameters.
     """
+
+    unit: ClassVar[str] = "a rating, not a user"
 
     name: str
     splits: dict[str, Ratings]

@@ -22,6 +22,7 @@ from dp2theory.problems.protocol import (
 )
 from dp2theory.problems.rows import Block, Rows
 from dp2theory.problems.squares import clip_factors
+from dp2theory.problems.unit import DEFAULT_UNIT
 
 
 class PointLoss(Protocol):
@@ -105,6 +106,8 @@ class LinearProblem:
     constants : Constants
     convex : bool
         True: every loss here is convex in the prediction, hence in the parameters.
+    unit : str
+        What a record is: the unit of privacy.
     """
 
     name: str
@@ -113,6 +116,7 @@ class LinearProblem:
     point_loss: PointLoss
     constants: Constants = field(default_factory=Constants)
     convex: bool = True
+    unit: str = DEFAULT_UNIT
 
     def __post_init__(self) -> None:
         for split, rows in self.rows.items():

@@ -23,6 +23,7 @@ from dp2theory.problems.protocol import (
 )
 from dp2theory.problems.rows import Block, Rows
 from dp2theory.problems.squares import clip_factors
+from dp2theory.problems.unit import DEFAULT_UNIT
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class MultiOutputProblem:
         every target row holds exactly one 1.
     exclusive : bool
         True: softmax cross-entropy. False: sum over outputs of the logistic loss.
+    unit : str
+        What a record is: the unit of privacy.
     """
 
     name: str
@@ -45,6 +48,7 @@ class MultiOutputProblem:
     exclusive: bool
     convex: bool = True
     constants: Constants = field(default_factory=Constants)
+    unit: str = DEFAULT_UNIT
 
     def __post_init__(self) -> None:
         for split, rows in self.rows.items():

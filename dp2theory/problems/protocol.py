@@ -45,7 +45,11 @@ class Constants:
 
 @runtime_checkable
 class Problem(Protocol):
-    """A data set with a model: mean loss, clipped gradient sums, metrics."""
+    """A data set with a model: mean loss, clipped gradient sums, metrics.
+
+    A problem may have an attribute ``unit``, a text that says what one record is (the unit of
+    privacy), such as "a rating, not a user"; see `dp2theory.problems.unit`.
+    """
 
     @property
     def name(self) -> str:

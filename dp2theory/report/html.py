@@ -133,7 +133,7 @@ def runs_sections(document: Mapping[str, Any], *, salt: str = "runs") -> list[st
     """
     result, inputs = document["result"], document["inputs"]
     arms = [arm for arm in (result["method"], result["compare"]) if arm is not None]
-    parts = [_run_cards(result)]
+    parts = [_run_cards(result, inputs)]
     if any(arm["mean_curve"]["losses"] for arm in arms):
         drawn = plots.runs_figure(arms)
         caption = (
@@ -224,7 +224,7 @@ def _plan_cards(plan: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]
             (
                 f"ε ≤ {tables.number(epsilon['upper'], 6)}",
                 f"at δ = {tables.number(inputs['delta']['value'], 3)}, {plan['steps']:,} steps "
-                "in all",
+                f"in all, for {_unit(inputs)}",
             ),
             (recommended, f"delay s [steps]; default T // 40 = {delay['default']}"),
             (
@@ -240,11 +240,19 @@ def _plan_cards(plan: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]
     )
 
 
-def _run_cards(result: Mapping[str, Any]) -> str:
+def _unit(inputs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The unit of privacy; documents of earlier versions do not say it."""
+    return str(inputs["unit_of_privacy"]["value"]) if "unit_of_privacy" in inputs else "a record"
+
+
+def _run_cards(result: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> str:
     epsilon = result["epsilon"]
     entries = [
         (tables.number(result["noise_multiplier"], 6), "noise multiplier σ [clip norms]"),
-        (f"ε ≤ {tables.number(epsilon['upper'], 6)}", f"{result['releases']:,} releases in all"),
+        (
+            f"ε ≤ {tables.number(epsilon['upper'], 6)}",
+            f"{result['releases']:,} releases in all, for {_unit(inputs)}",
+        ),
     ]
     paired = result["paired"]
     if paired is not None:
