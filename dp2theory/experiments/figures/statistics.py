@@ -1,0 +1,83 @@
+"""Small statistics over seeds: means with intervals, rank correlation, words for them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dp2theory.experiments.figures.result import CONFIDENCE
+from dp2theory.problems.protocol import Array
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A mean over seeds with its Student interval.
+
+    Attributes
+    ----------
+    value : float
+        inf where a run diverged.
+    lower, upper : float or None
+        None for a single seed, or where a run diverged.
+    """
+
+    value: float
+    lower: float | None
+    upper: float | None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values; an infinite mean is the string "inf"."""
+        value: float | str = self.value if math.isfinite(self.value) else "inf"
+        interval = None if self.lower is None else {"lower": self.lower, "upper": self.upper}
+        return {"value": value, "interval": interval}
+
+
+def student_quantile(count: int, confidence: float = CONFIDENCE) -> float:
+    """The two-sided Student quantile for `count` values, >= 2."""
+    from scipy.special import stdtrit
+
+    return float(stdtrit(count - 1, (1 + confidence) / 2))
+
+
+def mean_over_seeds(values: Sequence[float]) -> Mean:
+    """The mean of one figure per seed, with its interval.
+
+    Parameters
+    ----------
+    values : sequence of float
+        One or more; inf or NaN stands for a run that diverged.
+    """
+    numbers = np.asarray(values, dtype=np.float64)
+    if numbers.ndim != 1 or not numbers.size:
+        raise ValueError(f"values has shape {numbers.shape}: must hold one number per seed")
+    if not np.isfinite(numbers).all():
+        return Mean(math.inf, None, None)
+    value = float(numbers.mean())
+    if numbers.size == 1:
+        return Mean(value, None, None)
+    half = student_quantile(numbers.size) * float(numbers.std(ddof=1)) / math.sqrt(numbers.size)
+    return Mean(value, value - half, value + half)
+
+
+def rank_correlation(first: Array, second: Array) -> float | None:
+    """Spearman's rank correlation, ties at their mean rank; None where one is constant."""
+    from scipy.stats import rankdata
+
+    ranks = np.vstack([rankdata(first), rankdata(second)])
+    ranks -= ranks.mean(axis=1, keepdims=True)
+    scale = float(np.sqrt((ranks[0] @ ranks[0]) * (ranks[1] @ ranks[1])))
+    return None if scale == 0 else float(ranks[0] @ ranks[1]) / scale
+
+
+def percent(ratio: float) -> str:
+    """A ratio of means as a signed change: 0.94 -> "-6.0 %"."""
+    return f"{100 * (ratio - 1):+.1f} %"
+
+
+def percent_interval(lower: float, upper: float) -> str:
+    """Two ratios as an interval of changes: "[-7.1 %, -5.0 %]"."""
+    return f"[{percent(lower)}, {percent(upper)}]"
