@@ -60,6 +60,19 @@ def test_dp_rmsprop_is_rmsprop_on_the_release() -> None:
     np.testing.assert_allclose(result.parameters, w, rtol=1e-12)
 
 
+def test_the_arithmetic_of_rmsprop_is_this_to_the_last_bit() -> None:
+    for optimizer in (RmsProp(0.1, 0.8, 0.01), DpRmsProp(0.1, 1.0, 1.0, 0.8, 0.01)):
+        rng = np.random.default_rng(4)
+        w, state = np.ones(5), optimizer.initial_state(5)
+        expected, v = np.ones(5), np.zeros(5)
+        for _ in range(20):
+            g = rng.standard_normal(5)
+            v = 0.8 * v + (1 - 0.8) * g**2
+            expected = expected - 0.1 * (g / (np.sqrt(v) + 0.01))
+            w, state = optimizer.apply(w, state, g)
+            np.testing.assert_array_equal(w, expected)
+
+
 def test_rmsprop_at_a_zero_gradient_stays() -> None:
     result = run(RmsProp(0.1), constant_problem(4, 3, 0.0), sampling=EVERYBODY, steps=3, rng=0)
     np.testing.assert_array_equal(result.parameters, np.zeros(3))

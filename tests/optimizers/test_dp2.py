@@ -39,6 +39,29 @@ def test_state_uses_released_quantities_only() -> None:
     check_state_comes_from_releases(lambda _: Dp2RmsProp(**SETTINGS, delay=3))
 
 
+def test_the_arithmetic_is_this_to_the_last_bit() -> None:
+    """Seeds reproduce runs of earlier versions; another order of operations would not."""
+    optimizer = Dp2RmsProp(**SETTINGS, sgd_steps=3, adaptive_steps=2)
+    rng = np.random.default_rng(4)
+    w, state = np.ones(5), optimizer.initial_state(5)
+    expected, v, total, divisor = np.ones(5), np.zeros(5), np.zeros(5), np.full(5, 0.01)
+    for t in range(25):
+        query, released = optimizer.query(state), rng.standard_normal(5)
+        if t % 5 < 3:
+            assert query.preconditioner is None
+            expected = expected - 0.7 * released
+            total = total + released
+        else:
+            np.testing.assert_array_equal(query.preconditioner, divisor)
+            expected = expected - 0.02 * released
+        if t % 5 == 2:
+            v = 0.6 * v + (1 - 0.6) * (total / 3) ** 2
+            divisor, total = np.sqrt(v) + 0.01, np.zeros(5)
+        w, state = optimizer.apply(w, state, released)
+        np.testing.assert_array_equal(w, expected)
+        np.testing.assert_array_equal(state.arrays["second_moment"], v)
+
+
 def test_phases_count_from_zero() -> None:
     phases = Phases(3, 2)
     assert [phases.is_sgd(t) for t in range(7)] == [True, True, True, False, False, True, True]
