@@ -144,7 +144,7 @@ def norm_quantile(histogram: Array, share: float, *, noise_std: float = 0.0) -> 
         In (0, 1).
     noise_std : float
         Standard deviation of the noise in each bin. A count beyond an edge is taken for too
-        large only where it is so by two standard deviations: noise in empty bins must not push
+        large only where it is so by three standard deviations: noise in empty bins must not push
         the edge up, for a clip norm far too large drowns what is released with it, while one
         too small only weighs the records more evenly.
 
@@ -155,7 +155,7 @@ def norm_quantile(histogram: Array, share: float, *, noise_std: float = 0.0) -> 
     """
     beyond = np.cumsum(histogram[::-1])[::-1][1:]
     bins = np.arange(beyond.size, 0, -1)
-    allowed = (1.0 - share) * max(float(histogram.sum()), 0.0) + 2.0 * noise_std * np.sqrt(bins)
+    allowed = (1.0 - share) * max(float(histogram.sum()), 0.0) + 3.0 * noise_std * np.sqrt(bins)
     too_many = np.flatnonzero(beyond > allowed)
     first = int(too_many[-1]) + 1 if too_many.size else 0
     return float(BIN_EDGES[min(first, BIN_EDGES.size - 1)])
