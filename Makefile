@@ -34,7 +34,7 @@ help:
 	@echo "make lint    the checks of make test without the tests"
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
-	@echo "make study   the claims about DP² and its extensions, measured anew; writes docs/study.md"
+	@echo "make study   the claims about DP², measured on fresh seeds; writes docs/study.md (resumes)"
 	@echo "make figures  every figure and table of the paper; writes docs/figures"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
@@ -81,9 +81,11 @@ test: lint
 slow: $(READY)
 	$(BIN)/python -m pytest -m slow
 
-# SEEDS_FROM names another source of seeds than the version; STORE keeps runs between calls.
+# SEEDS_FROM names another source of seeds than the version. Runs are kept in STORE: a study that was
+# stopped goes on from there. It exits with 3 when a claim is missed (for make, "Error 3" and a 2).
+STORE ?= .study.db
 study: $(READY)
-	$(BIN)/python -m dp2theory.experiments.study $(if $(SEEDS_FROM),--seeds-from "$(SEEDS_FROM)") $(if $(STORE),--store "$(STORE)")
+	$(BIN)/python -m dp2theory.experiments.study --store "$(STORE)" $(if $(SEEDS_FROM),--seeds-from "$(SEEDS_FROM)")
 
 figures: $(READY)
 	$(BIN)/python -m dp2theory.gallery

@@ -134,7 +134,7 @@ def _search(
     from dp2theory.optimizers.grids import grid_size
     from dp2theory.planning.tuned import tune_method
 
-    total = grid_size(method) * len(keys)
+    total = grid_size(method, resolved.public) * len(keys)
     with progress(f"tuning {method}", total, quiet=request.quiet) as advance:
         return tune_method(
             method,

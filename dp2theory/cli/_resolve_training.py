@@ -14,6 +14,7 @@ from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting, resolve_setting
 from dp2theory.cli._settings import parse_settings
 from dp2theory.cli._training_noise import resolve_noise
+from dp2theory.cli._unit import check_group_size, unit_inputs
 
 if TYPE_CHECKING:
     from dp2theory.cli._training import Request
@@ -136,6 +137,7 @@ def resolve(request: "Request") -> Resolved:
 def _check_counts(request: "Request") -> None:
     positive_integer("seeds", request.seeds)
     positive_integer("tune_seeds", request.tune_seeds)
+    check_group_size(request.group_size)
     if request.seed < 0:
         raise ValueError(f"--seed {request.seed}: must be an integer of at least 0")
     for name, check in _DOMAINS.items():
@@ -344,6 +346,7 @@ def _inputs(
     request: "Request", setting: Setting, budget: "Budget", method: str, advised: bool
 ) -> dict[str, Any]:
     inputs = setting.inputs()
+    inputs |= unit_inputs(request.group_size, setting.problem)
     inputs["method"] = Input(method, default=advised)
     if request.compare is not None:
         inputs["compare"] = Input(request.compare)

@@ -54,6 +54,7 @@ class Request:
     set_values: list[str] | None
     compare_set: list[str] | None
     public_share: float | None
+    group_size: int
     tune: bool
     tune_seeds: int
     seed: int
@@ -128,8 +129,26 @@ class Session:
                 "epsilon_spent": resolved.budget.account(discarded.ledger).to_json(),
                 "budget_exceeded": exceeds(float(result["epsilon"]["upper"]), resolved.budget),
             }
+        result |= self._group()
         result["notes"] = self._notes(result)
         return result
+
+    def _group(self) -> dict[str, Any]:
+        """What one run of the method costs a group of records, where that was asked for."""
+        size = self.request.group_size
+        if size == 1 or self.method is None:
+            return {}
+        from dp2theory.cli._unit import group_epsilon
+        from dp2theory.planning.comparison import costliest
+
+        budget, discarded = self.resolved.budget, self.resolved.discarded
+        epsilon = group_epsilon(
+            costliest(self.method.runs, None if discarded is None else discarded.ledger),
+            group_size=size,
+            delta=budget.target_delta,
+            relation=budget.neighboring_relation,
+        )
+        return {"group": {"size": size, "epsilon": epsilon.to_json()}}
 
     def document(self, status: str) -> dict[str, Any]:
         """The envelope of the results so far."""

@@ -43,6 +43,12 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
         if len(delays) == 1 and None not in delays:
             settings["delay"] = delays.pop()
         print("  with " + ", ".join(f"{name} {_show(value)}" for name, value in settings.items()))
+    if "group" in result:
+        group = result["group"]
+        print(
+            f"for groups of {group['size']} records: "
+            f"epsilon of one {result['method']['method']} run in [{group['epsilon']['lower']!r}, {group['epsilon']['upper']!r}]"
+        )
     discarded = result["discarded_pilot"]
     if discarded is not None:
         print(

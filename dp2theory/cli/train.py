@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from dp2theory.cli import _options
 from dp2theory.cli._training import Request, train_request
 
 
@@ -109,6 +110,7 @@ def train(
         float | None,
         typer.Option(help="Share of the records that is public, for methods that use such."),
     ] = None,
+    group_size: _options.GroupSize = 1,
     tune: Annotated[
         bool,
         typer.Option("--tune", help="Choose step sizes and clip norms of both by their grids."),

@@ -221,7 +221,7 @@ def comparison_result(
         described = arms[name]
         if arm is None or described is None:
             continue
-        ledger = _costliest(arm.runs, discarded)
+        ledger = costliest(arm.runs, discarded)
         bracket = epsilon_of(ledger, budget.target_delta, budget.neighboring_relation)
         described["epsilon"] = bracket.to_json()
         described["releases"] = releases_of(ledger)
@@ -245,7 +245,7 @@ def comparison_result(
     }
 
 
-def _costliest(runs: Sequence[SeededRun], discarded: DpEvent | None) -> DpEvent:
-    """The ledger with most releases: runs of one arm differ only where one was interrupted."""
+def costliest(runs: Sequence[SeededRun], discarded: DpEvent | None) -> DpEvent:
+    """The ledger with most releases, discarded ones included: runs of one arm differ only where one was interrupted."""
     longest = max(runs, key=lambda one: one.steps, default=None)
     return compose_events(discarded, None if longest is None else longest.ledger)

@@ -65,6 +65,23 @@ def test_batches_of_fixed_size(cli, sampling):
     assert found["result"]["epsilon"] == account["epsilon"]
 
 
+def test_groups_of_records(cli):
+    words = "--method dp2-rmsprop --noise-multiplier 1.5 --group-size 3"
+    outcome = cli(TRAIN, words, "--json").document
+    group, alone = outcome["result"]["group"], outcome["result"]["epsilon"]
+    account = cli(
+        "account --dataset-size 1500 --batch-size 100 --steps 40 --noise-multiplier 1.5",
+        "--group-size 3 --json",
+    ).document["result"]
+    assert group == {"size": 3, "epsilon": account["epsilon"]}
+    assert group["epsilon"]["lower"] > 2 * alone["upper"]
+    assert "group of at most 3 records" in outcome["inputs"]["unit_of_privacy"]["value"]
+    assert (
+        f"for groups of 3 records: epsilon of one dp2-rmsprop run in [{group['epsilon']['lower']!r}"
+        in (cli(TRAIN, words).out)
+    )
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -83,6 +100,7 @@ def test_batches_of_fixed_size(cli, sampling):
         ("--method dp2-rmsprop-extra-noise --pilot --epsilon 3", "cannot go on from a pilot"),
         ("--method dp-sgd --pilot --epsilon 3 --set momentum=0.5", "the pilot has none"),
         ("--method dp-sgd --epsilon 3 --set momentum=1", "momentum"),
+        ("--method dp-sgd --epsilon 3 --group-size 0", "--group-size 0: must be"),
         ("--method nonsense --epsilon 3", "dp2-yogi"),
     ],
 )
