@@ -132,7 +132,7 @@ def calibrate_noise_multiplier(
         value = accountant(math.exp(x)).log_delta_estimate(epsilon)
         return max(value, -1e6) - log_delta
 
-    x, slope = _first_guess(make_event, neighboring_relation, epsilon, delta)
+    x, slope = _first_guess(make_event, neighboring_relation, epsilon, delta, group_size)
     # An estimate decides nothing: where it fails the true solve starts from the cruder guess.
     with contextlib.suppress(AccuracyError, InfeasibleBudgetError):
         x, slope, _ = _solve_delta(estimated_excess, x, slope, budget, within=0.02)
@@ -193,7 +193,11 @@ def _tightened(
 
 
 def _first_guess(
-    make_event: MakeEvent, relation: NeighboringRelation, epsilon: float, delta: float
+    make_event: MakeEvent,
+    relation: NeighboringRelation,
+    epsilon: float,
+    delta: float,
+    group_size: int,
 ) -> tuple[float, float]:
     """log of a noise multiplier at which loss variances match those of a Gaussian release.
 
@@ -217,7 +221,7 @@ def _first_guess(
         total = 0.0
         for leaf, count in found:
             if isinstance(leaf, Release):
-                shift = rule(leaf.sampling.scheme, relation).shift
+                shift = group_size * rule(leaf.sampling.scheme, relation).shift
                 square = min(shift * shift * math.exp(-2 * x), 500.0)
                 q = leaf.chance
                 full = count * q * q * math.expm1(square)
