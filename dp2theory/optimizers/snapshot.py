@@ -139,6 +139,7 @@ class Snapshot:
         for name in ("statistic_clip_norm", "histogram_noise_multiplier"):
             if getattr(self, name) is not None:
                 positive_real(name, getattr(self, name))
+        positive_real("quantile", self.quantile)
         real_in("quantile", self.quantile, 0.0, 1.0, open_high=True)
         real_in("exponent", self.exponent, 0.0, 1.0)
 
