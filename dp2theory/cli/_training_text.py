@@ -47,7 +47,8 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
         group = result["group"]
         print(
             f"for groups of {group['size']} records: "
-            f"epsilon of one {result['method']['method']} run in [{group['epsilon']['lower']!r}, {group['epsilon']['upper']!r}]"
+            f"epsilon of one {result['method']['method']} run in "
+            f"[{group['epsilon']['lower']!r}, {group['epsilon']['upper']!r}]"
         )
     discarded = result["discarded_pilot"]
     if discarded is not None:
