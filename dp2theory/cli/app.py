@@ -39,6 +39,10 @@ COMMANDS: dict[str, Command] = {
         "dp2theory.cli.sweep:sweep",
         "Runs over methods, delays, budgets, seeds and problems, in a store that resumes.",
     ),
+    "figure": Command(
+        "dp2theory.cli.figure:figure",
+        "A figure or table of the DP² paper on a chosen problem, with a verdict from its data.",
+    ),
     "audit-accountant": Command(
         "dp2theory.cli.audit_accountant:audit_accountant",
         "What any privacy accountant gets wrong, with the smallest examples.",
