@@ -168,3 +168,21 @@ def test_h_is_held_to_its_bar_where_the_signal_is_low():
     assert claims.delay_ratio("hetC", [found(0.09), found(None)]).passed
     assert not claims.delay_ratio("hetC", [found(0.01), found(-0.11)]).passed
     assert not claims.delay_ratio("hetC", [found(None)]).passed
+
+
+def test_runs_that_went_astray_prove_nothing():
+    good = measured()
+    fair = arm("dp2-rmsprop-noise-first", 0.46)
+    for astray in (50.0, math.inf):
+        wild = replace(fair, losses=(*fair.losses[:-2], astray, astray))
+        check = claims.noise_first(replace(good, arms={**good.arms, wild.method: wild}))
+        assert check.measured == pytest.approx(0.46 / 0.45, abs=1e-3)
+        assert not check.passed
+
+
+def test_a_median_has_the_interval_of_its_order_statistics():
+    ours = [float(k) for k in range(1, 17)]
+    # P(at most 3 heads in 16) = .0106, P(at most 4) = .038: the 4th and the 13th.
+    assert claims.median_ratio(ours, [1.0] * 16) == (8.5, Bracket(4.0, 13.0))
+    assert claims.median_ratio([3.0, 1.0, 2.0], [1.0] * 3) == (2.0, None)
+    assert claims.median_ratio(ours[:6], [1.0] * 6) == (3.5, Bracket(1.0, 6.0))
