@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     from concurrent.futures import Executor
 
     from dp2theory.experiments.settings import Setting
-    from dp2theory.experiments.store import Store
-    from dp2theory.experiments.tasks import TaskResult
+    from dp2theory.experiments.tasks import ResultStore, TaskResult
 
 #: Called with what is going on, the runs done and the runs in all.
 Progress: TypeAlias = Callable[[str, int, int], None]
@@ -126,7 +125,7 @@ class Bench:
     seeds, tune_seeds : tuple of int
         Those that are evaluated on, and those that configurations are chosen on.
     executor : concurrent.futures.Executor or None
-    store : Store or None
+    store : ResultStore or None
     progress : callable or None
         Called with what is going on, the runs done and the runs in all.
     finalists : int or None
@@ -137,7 +136,7 @@ class Bench:
     seeds: tuple[int, ...]
     tune_seeds: tuple[int, ...]
     executor: Executor | None = None
-    store: Store | None = None
+    store: ResultStore | None = None
     progress: Progress | None = None
     finalists: int | None = FINALISTS
     _bases: dict[Any, Tuned] = field(default_factory=dict, repr=False, compare=False)

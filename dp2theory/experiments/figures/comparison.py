@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from dp2theory.experiments.figures.statistics import percent_interval
+from dp2theory.experiments.figures.statistics import FAR, percent_interval
 
 if TYPE_CHECKING:
     from dp2theory.experiments.figures.bench import Arm
@@ -56,6 +56,8 @@ def compare(ours: Arm, theirs: Arm, *, name: str | None = None, other: str | Non
     change = 100 * (paired.ratio - 1)
     side = "below" if change < 0 else "above"
     clause = f"{name} is {abs(change):.1f} % {side} {other}"
+    if paired.ratio >= FAR:
+        clause = f"{name} is {paired.ratio:.2g} times {other}"
     if paired.ratio_interval is not None:
         interval = paired.ratio_interval
         clause += f" {percent_interval(interval.lower, interval.upper)}"

@@ -15,7 +15,7 @@ from dp2theory.problems.validation import positive_real, whole_number
 
 if TYPE_CHECKING:
     from dp2theory.experiments.settings import Setting
-    from dp2theory.experiments.store import Store
+    from dp2theory.experiments.tasks import ResultStore
 
 T = TypeVar("T")
 
@@ -41,7 +41,7 @@ class FigureRequest:
         Budgets of the figure that varies them.
     executor : concurrent.futures.Executor or None
         Where runs are made; the result does not depend on it.
-    store : Store or None
+    store : ResultStore or None
         Keeps tuned runs; what it holds is not run again.
     progress : callable or None
         Called with what is going on, the runs done and the runs in all.
@@ -53,7 +53,7 @@ class FigureRequest:
     delays: tuple[int, ...] | None = None
     epsilons: tuple[float, ...] | None = None
     executor: Executor | None = None
-    store: Store | None = None
+    store: ResultStore | None = None
     progress: Progress | None = None
 
     def __post_init__(self) -> None:

@@ -12,6 +12,9 @@ import numpy as np
 from dp2theory.experiments.figures.result import CONFIDENCE
 from dp2theory.problems.protocol import Array
 
+#: Ratios from here on are told as factors: what diverged, or nearly.
+FAR = 10.0
+
 
 @dataclass(frozen=True)
 class Mean:
@@ -74,8 +77,8 @@ def rank_correlation(first: Array, second: Array) -> float | None:
 
 
 def percent(ratio: float) -> str:
-    """A ratio of means as a signed change: 0.94 -> "-6.0 %"."""
-    return f"{100 * (ratio - 1):+.1f} %"
+    """A ratio of means as a signed change: 0.94 -> "-6.0 %"; far ones as a factor: "x 1.3e+04"."""
+    return f"{100 * (ratio - 1):+.1f} %" if abs(ratio) < FAR else f"x {ratio:.2g}"
 
 
 def percent_interval(lower: float, upper: float) -> str:

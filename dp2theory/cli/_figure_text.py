@@ -1,0 +1,61 @@
+"""What `dp2theory figure` prints for a person."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from dp2theory.cli._output import describe_inputs
+
+OUTCOMES = {True: "holds", False: "does not hold", None: "is not decided by these seeds"}
+HEADER = ("", "train loss", "95% interval", "against", "ε of one run", "diverged")
+
+
+def print_figure(
+    result: Mapping[str, Any], inputs: Mapping[str, Any], paths: Mapping[str, Path], *, quiet: bool
+) -> None:
+    """Print the verdict, the methods' losses and where the files are; quietly, the verdict."""
+    verdict = result["verdict"]
+    if quiet:
+        print(verdict["text"])
+        return
+    print(f"{result['figure']}, {result['title']}: {result['problem']['name']}")
+    print(f"claim: {verdict['claim']}")
+    print(f"here it {OUTCOMES[verdict['holds']]}: {verdict['text']}")
+    arms = arms_of(result["data"])
+    if arms:
+        from dp2theory.report.tables import text_table
+
+        print(text_table(HEADER, [_row(arm) for arm in arms]))
+    print(f"privacy of {result['problem']['unit_of_privacy']}; for\n{describe_inputs(inputs)}")
+    for note in result["notes"]:
+        print(f"note: {note}")
+    for path in paths.values():
+        print(f"written: {path}")
+
+
+def arms_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The methods of a figure in the order of its data, each with a ``label``."""
+    if "arms" in data:
+        return list(data["arms"])
+    if "budgets" in data:
+        return [
+            arm | {"label": f"{arm['label']}, budget {one['target_epsilon']:g}"}
+            for one in data["budgets"]
+            for arm in one["arms"]
+        ]
+    if "dp_sgd" in data:
+        return [data["dp_sgd"], *(one["arm"] for one in data["delays"])]
+    return []
+
+
+def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
+    mean, against, upper = arm["train_loss"], arm["against"], arm["epsilon"]["upper"]
+    value, interval = mean["value"], mean["interval"]
+    return (
+        str(arm["label"]),
+        value if isinstance(value, str) else f"{value:.4f}",
+        "–" if interval is None else f"[{interval['lower']:.4f}, {interval['upper']:.4f}]",
+        "–" if against is None else f"{100 * (against['ratio']['value'] - 1):+.1f} %",
+        upper if isinstance(upper, str) else f"≤ {upper:.4g}",
+        str(arm["diverged"]),
+    )

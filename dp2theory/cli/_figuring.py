@@ -1,0 +1,289 @@
+"""The work of `dp2theory figure`: resolve, compute, draw, write, print."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from dp2theory.cli._bars import Bars
+from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._figure_text import print_figure
+from dp2theory.cli._inputs import open_probability, option, positive, positive_integer
+from dp2theory.cli._output import Input, emit, envelope
+from dp2theory.cli._outputs import check_outputs, check_writable
+from dp2theory.cli._unit import unit_inputs
+
+if TYPE_CHECKING:
+    from dp2theory.experiments.figures.request import FigureRequest
+    from dp2theory.experiments.settings import Setting
+    from dp2theory.experiments.store import Store
+    from dp2theory.experiments.sweep import Memory
+
+INTERRUPTED_FILE = "dp2theory-figure-interrupted.sqlite"
+#: The most seeds: what is larger is a slip.
+MOST_SEEDS = 10_000
+
+T = TypeVar("T", int, float)
+
+
+@dataclass(frozen=True)
+class Request:
+    """The options of `dp2theory figure` as they were given."""
+
+    name: str
+    problem: str
+    data: str | None
+    dimension: int | None
+    batch_size: int | None
+    epochs: int | None
+    steps: int | None
+    epsilon: str | None
+    delta: float | None
+    delays: str | None
+    public_share: float | None
+    seed: int
+    seeds: int
+    tune_seeds: int
+    executor: str
+    store: Path | None
+    out: Path
+    format: str
+    json: bool
+    quiet: bool
+
+
+def default_request(name: str, problem: str) -> Request:
+    """What `dp2theory figure NAME --problem PROBLEM` asks for."""
+    import inspect
+
+    from dp2theory.cli.figure import figure
+
+    options = inspect.signature(figure).parameters
+    given = {key: one.default for key, one in options.items()} | {"name": name, "problem": problem}
+    return Request(**given)
+
+
+def figure_request(request: Request) -> None:
+    """Do what the options ask for, write it and print it; see `dp2theory.cli.figure`."""
+    from dp2theory.experiments.figures.registry import check_figure
+    from dp2theory.report.figures import paths_of, write_figure
+
+    check_figure(request.name)
+    paths = paths_of(_folder(request.out), request.name, request.problem, _formats(request.format))
+    for path in paths.values():
+        check_writable(f"--out {path}", path)
+    check_outputs({"store": request.store}, {"data": request.data, "out": paths["json"]})
+    setting, result = made(request)
+    inputs = inputs_of(request, setting)
+    result |= {"files": {ending: path.name for ending, path in paths.items()}}
+    document = envelope("figure", inputs, result)
+    write_figure(document, paths)
+    emit(
+        "figure", inputs, result, json=request.json,
+        human=lambda: print_figure(document["result"], inputs, paths, quiet=request.quiet),
+    )  # fmt: skip
+
+
+def made(request: Request) -> "tuple[Setting, dict[str, Any]]":
+    """The setting that the options mean, and the figure's result.
+
+    Runs go to the executor and are kept in the store, or until the end in memory; when the user
+    stops them, what was made is kept.
+    """
+    from dp2theory.experiments.executors import check_executor, open_executor
+    from dp2theory.experiments.store import Store
+    from dp2theory.experiments.sweep import Memory
+
+    check_executor(request.executor)
+    epsilons = _numbers("epsilon", request.epsilon, float, lambda x: positive("epsilon", x))
+    setting = resolve(request, epsilons)
+    with ExitStack() as stack:
+        kept: Store | Memory = (
+            Memory() if request.store is None else stack.enter_context(Store(request.store))
+        )
+        with Bars(request.quiet) as bars, _kept_when_stopped(kept):
+            asked = replace(
+                asked_for(request, setting, epsilons),
+                executor=stack.enter_context(open_executor(request.executor)),
+                store=kept,
+                progress=bars,
+            )
+            return setting, result_of(request.name, asked)
+
+
+def asked_for(
+    request: Request, setting: "Setting", epsilons: tuple[float, ...] | None
+) -> "FigureRequest":
+    """What is to be computed, checked; where it runs is not in it yet."""
+    from dp2theory.experiments.figures.registry import check_varied
+    from dp2theory.experiments.figures.request import FigureRequest
+    from dp2theory.optimizers.tuning import tuning_seeds
+
+    delays = _numbers("delays", request.delays, int, lambda x: positive_integer("delays", x))
+    for name in ("seeds", "tune_seeds"):
+        if not 1 <= getattr(request, name) <= MOST_SEEDS:
+            raise ValueError(
+                f"{option(name)} {getattr(request, name)}: must be from 1 to {MOST_SEEDS}"
+            )
+    if request.seed < 0:
+        raise ValueError(f"--seed {request.seed}: must be an integer of at least 0")
+    asked = FigureRequest(
+        setting,
+        seeds=tuple(range(request.seed, request.seed + request.seeds)),
+        tune_seeds=tuning_seeds(request.tune_seeds),
+        delays=delays,
+        epsilons=epsilons,
+    )
+    check_varied(request.name, asked)
+    return asked
+
+
+def result_of(name: str, asked: "FigureRequest") -> dict[str, Any]:
+    """The figure's result as plain values."""
+    from dp2theory.experiments.figures.registry import compute
+
+    return compute(name, asked).to_json()
+
+
+def resolve(request: Request, epsilons: tuple[float, ...] | None) -> "Setting":
+    """The setting: the problem's own, with what was given in its place."""
+    from dp2theory.experiments.settings import SETTINGS, setting_for
+    from dp2theory.problems.registry import takes_option
+
+    if request.epochs is not None and request.steps is not None:
+        raise ValueError("exactly one of --epochs and --steps is wanted: both were given")
+    for name in ("batch_size", "epochs", "steps", "dimension"):
+        value = getattr(request, name)
+        if value is not None:
+            positive_integer(name, value)
+    if request.delta is not None:
+        open_probability("delta", request.delta)
+    options: dict[str, Any] = {}
+    for name, key, given in (
+        ("data", "path", request.data), ("dimension", "dimension", request.dimension),
+    ):  # fmt: skip
+        if given is None:
+            continue
+        if not takes_option(request.problem, key):
+            raise ValueError(f"{option(name)} {given}: problem {request.problem!r} takes none")
+        options[key] = given
+    if takes_option(request.problem, "path") and request.data is None:
+        raise ValueError(f"--data is wanted: problem {request.problem!r} needs its data file")
+    missing = [name for name in ("batch_size", "epochs") if getattr(request, name) is None]
+    if request.steps is not None:
+        missing = [name for name in missing if name != "epochs"]
+    if request.problem not in SETTINGS and missing:
+        raise ValueError(
+            f"{option(missing[0])} is wanted: problem {request.problem!r} has no setting of its "
+            f"own; {', '.join(SETTINGS)} have"
+        )
+    return setting_for(
+        request.problem,
+        batch_size=request.batch_size,
+        epochs=request.epochs,
+        steps=request.steps,
+        target_epsilon=None if epsilons is None else epsilons[0],
+        target_delta=request.delta,
+        public_share=_public_share(request),
+        problem_options=options or None,
+    )
+
+
+def _public_share(request: Request) -> float | None:
+    """The share that was given, or the one that the table takes."""
+    if request.public_share is not None or request.name != "table1":
+        return request.public_share
+    from dp2theory.experiments.figures.table1 import PUBLIC_SHARE
+
+    return PUBLIC_SHARE
+
+
+def _numbers(
+    name: str, text: str | None, kind: type[T], check: Callable[[T], T]
+) -> tuple[T, ...] | None:
+    """Numbers separated by commas, each checked; None when none were given."""
+    if text is None:
+        return None
+    try:
+        values = tuple(kind(word) for word in text.split(","))
+    except ValueError:
+        raise ValueError(f"{option(name)} {text}: must hold numbers separated by commas") from None
+    for value in values:
+        check(value)
+    if len(set(values)) < len(values):
+        raise ValueError(f"{option(name)} {text}: holds a number twice")
+    return values
+
+
+def _formats(text: str) -> tuple[str, ...]:
+    from dp2theory.report.figures import FORMATS
+
+    formats = tuple(dict.fromkeys(text.split(",")))
+    for one in formats:
+        if one not in FORMATS:
+            raise ValueError(f"--format {text}: must be one or more of {', '.join(FORMATS)}")
+    return formats
+
+
+def _folder(out: Path) -> Path:
+    """The folder for the files, made if its own folder is there."""
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out}: is a file, a folder is wanted")
+    if not out.is_dir():
+        if not out.parent.is_dir():
+            raise ValueError(f"--out {out}: its folder does not exist")
+        out.mkdir()
+    return out
+
+
+def inputs_of(request: Request, setting: "Setting") -> dict[str, Any]:
+    """The resolved inputs for the output envelope."""
+    problem = setting.load()
+    found: dict[str, Any] = {
+        "figure": Input(request.name),
+        "problem": Input(request.problem),
+        "dataset_size": Input(problem.dataset_size, default=True),
+        "dimension": Input(problem.dimension, default=request.dimension is None),
+        "batch_size": Input(setting.batch_size, default=request.batch_size is None),
+        "steps": Input(setting.run_steps, default=request.steps is None),
+        "sampling": Input(setting.sampling, default=True),
+        "relation": Input(setting.resolved_relation, default=True),
+        "epsilon": Input(setting.target_epsilon, default=request.epsilon is None),
+        "delta": Input(setting.delta, default=request.delta is None),
+        "seed": Input(request.seed),
+        "seeds": Input(request.seeds),
+        "tune_seeds": Input(request.tune_seeds, unit="runs"),
+    }
+    if setting.epochs is not None:
+        found["epochs"] = Input(setting.epochs, default=request.epochs is None)
+    if request.delays is not None:
+        found["delays"] = Input(request.delays, unit="steps")
+    if setting.public_share:
+        given = request.public_share is not None
+        found["public_share"] = Input(setting.public_share, not given, "of the records")
+    return found | unit_inputs(problem=problem)
+
+
+@contextmanager
+def _kept_when_stopped(kept: "Store | Memory") -> Iterator[None]:
+    """Keep the runs made so far when the user stops the body or a worker is lost."""
+    from dp2theory.experiments.store import Store
+    from dp2theory.experiments.tasks import WorkerError
+
+    try:
+        yield
+    except (KeyboardInterrupt, WorkerError) as stop:
+        if isinstance(kept, Store):
+            path, count = kept.path, len(kept)
+        else:
+            with Store(INTERRUPTED_FILE) as store:
+                for key, (task, result) in kept.kept.items():
+                    store.put(key, task, result)
+                path, count = store.path, len(store)
+        interrupted = isinstance(stop, KeyboardInterrupt)
+        fail(
+            f"{'interrupted' if interrupted else stop}: no figure was written; {count} runs are "
+            f"kept in {path}, with --store {path} the same command goes on from there",
+            ExitCode.INTERRUPTED if interrupted else ExitCode.INTERNAL,
+        )
