@@ -8,16 +8,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from dp2theory.cli._exit import ExitCode, fail
-from dp2theory.cli._inputs import positive, step_size
+from dp2theory.cli._inputs import one_of, option, positive, step_size
 from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import on_step, progress, waiting
 from dp2theory.cli._setting import Setting, resolve_setting
+from dp2theory.cli._snapshot import plan_snapshots
 
 if TYPE_CHECKING:
     from dp2theory.planning.pilot import PilotState
     from dp2theory.planning.plan import Plan
 
+METHODS = ("dp2", "snapshot")
+SAMPLINGS = ("poisson", "without-replacement", "with-replacement")
 RECORDS = 50  # points of the pilot's loss curve
 INTERRUPTED_FILE = "dp2theory-plan-interrupted.npz"
 ADVICE = {
@@ -41,6 +44,20 @@ def plan(
     ] = None,
     dimension: Annotated[
         int | None, typer.Option(help="Number of parameters d, when there is no problem.")
+    ] = None,
+    method: Annotated[
+        str,
+        typer.Option(help="dp2 (the delay), or snapshot (noise and number of its releases)."),
+    ] = "dp2",
+    refreshes: Annotated[
+        int | None, typer.Option(help="Number of snapshots. [default: 1]", show_default=False)
+    ] = None,
+    statistic_clip_norm: Annotated[
+        float | None,
+        typer.Option(
+            help="A public clip norm C0 of squared gradients. [default: released by a histogram]",
+            show_default=False,
+        ),
     ] = None,
     epochs: Annotated[
         int | None, typer.Option(help="Passes over the data: floor(n/b) steps each.")
@@ -81,6 +98,8 @@ def plan(
 ) -> None:
     """The delay for a privacy budget, or the advice not to precondition, with the reasons.
 
+    With --method snapshot the releases of the geometry snapshot instead; no data is touched.
+
     A pilot makes the first quarter of the run with DP-SGD and measures, on what it releases,
     whether an average of gradients stands clear of its noise.
     """
@@ -97,6 +116,7 @@ def plan(
     if out is not None and (problem is None or no_pilot):
         raise ValueError(f"--out {out}: there is no pilot to keep without --problem, or with "
                          "--no-pilot")  # fmt: skip
+    _check_method(method, refreshes, statistic_clip_norm, out=out, report=report, damping=damping)
     from dp2theory.planning.certified import DAMPING
 
     setting = resolve_setting(
@@ -111,7 +131,20 @@ def plan(
         sampling=sampling,
         relation=relation,
         quiet=quiet,
+        supported=("poisson",) if method == "dp2" else SAMPLINGS,
     )
+    if method == "snapshot":
+        plan_snapshots(
+            setting,
+            epsilon=epsilon,
+            refreshes=refreshes,
+            statistic_clip_norm=statistic_clip_norm,
+            clip_norm=clip_norm,
+            learning_rate=learning_rate,
+            json=json,
+            quiet=quiet,
+        )
+        return
     with _pilot_kept(out) as keep:
         made = _make(
             setting, epsilon, clip_norm, learning_rate, damping, seed, no_pilot, keep, quiet
@@ -135,6 +168,26 @@ def plan(
             "plan", inputs, result, json=json,
             human=lambda: _print(result, inputs, out=out, report=report, quiet=quiet),
         )  # fmt: skip
+
+
+def _check_method(
+    method: str,
+    refreshes: int | None,
+    statistic_clip_norm: float | None,
+    **without_snapshot: Any,
+) -> None:
+    """Refuse options that the method's plan would not read."""
+    one_of("method", method, METHODS)
+    if method == "dp2":
+        for name, value in (
+            ("refreshes", refreshes), ("statistic_clip_norm", statistic_clip_norm),
+        ):  # fmt: skip
+            if value is not None:
+                raise ValueError(f"{option(name)} {value}: needs --method snapshot")
+        return
+    for name, value in without_snapshot.items():
+        if value is not None:
+            raise ValueError(f"{option(name)} {value}: there is none with --method snapshot")
 
 
 @contextmanager
