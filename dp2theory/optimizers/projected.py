@@ -19,7 +19,10 @@ from dp2theory.optimizers.side_information import check_public
 from dp2theory.optimizers.steps import OptimizerState, Query
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.public import PublicData
-from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.problems.validation import positive_real
+
+#: Directions where none are given.
+RANK = 50
 
 
 @dataclass(frozen=True)
@@ -32,8 +35,9 @@ class DpAdaGradProjected:
         All > 0.
     public : PublicData
         Of whose gradients V holds the main directions.
-    rank : int
-        Number of directions, at least 1 and at most the rank of the public gradients.
+    rank : int or None
+        Number of directions, at most the rank of the public gradients; None takes 50, or all
+        where there are fewer.
     damping : float
         Added to sqrt(G), > 0.
 
@@ -49,26 +53,20 @@ class DpAdaGradProjected:
     clip_norm: float
     noise_multiplier: float
     public: PublicData = field(repr=False)
-    rank: int
+    rank: int | None = None
     damping: float = 1e-7
 
     def __post_init__(self) -> None:
         for name in ("learning_rate", "clip_norm", "noise_multiplier", "damping"):
             positive_real(name, getattr(self, name))
         check_public(self.public)
-        whole_number("rank", self.rank)
-        self.public.directions(self.rank)  # refuses a rank that the public gradients lack
+        if self.rank is not None:
+            self.public.directions(self.rank)  # refuses a rank that the public gradients lack
 
     @classmethod
     def default_settings(cls, given: Mapping[str, Any], steps: int) -> dict[str, Any]:
-        """Return `given`, with clip norm 1, learning rate 0.3 and as many directions as 50.
-
-        Fewer where the public gradients have not that many.
-        """
-        settings = {"clip_norm": CLIP_NORM, "learning_rate": RUNNING_SUM_RATE} | {**given}
-        if "rank" not in settings:
-            settings["rank"] = min(50, settings["public"].largest_rank) if "public" in given else 50
-        return settings
+        """Return `given`, with clip norm 1 and learning rate 0.3 where it is silent."""
+        return {"clip_norm": CLIP_NORM, "learning_rate": RUNNING_SUM_RATE} | {**given}
 
     @property
     def dimension(self) -> int:
@@ -87,7 +85,8 @@ class DpAdaGradProjected:
         self, parameters: Array, state: OptimizerState, released: Array
     ) -> tuple[Array, OptimizerState]:
         """Return parameters and state after one step along the projected gradient."""
-        rows = self.public.directions(self.rank)
+        rank = min(RANK, self.public.largest_rank) if self.rank is None else self.rank
+        rows = self.public.directions(rank)
         projected = (rows @ released) @ rows
         squares = state.arrays["squares"] + projected**2
         moved = parameters - self.learning_rate * projected / (np.sqrt(squares) + self.damping)
