@@ -122,7 +122,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             store = None if options.store is None else stack.enter_context(Store(options.store))
             kept = 0 if store is None else len(store)
             executor = stack.enter_context(open_executor(options.executor))
-            bench = Bench(options.seeds_from, executor, store, _Progress())
+            bench = Bench(options.seeds_from, executor, store, StageProgress())
             study = run_study(scenes(options.seeds_from), names, bench)
     except ValueError as error:
         print(f"study: {error}", file=sys.stderr)
@@ -157,7 +157,7 @@ def _children() -> float:
     return used.ru_utime + used.ru_stime
 
 
-class _Progress:
+class StageProgress:
     """A line on stderr for every stage, with what is done of it."""
 
     def __init__(self) -> None:

@@ -97,8 +97,8 @@ def measure(scene: Scene, names: Collection[str], bench: Bench) -> Measured:
     Measured
     """
     wanted = {name for name in scene.checks if name in names}
-    base = _tune(scene, bench, "dp-sgd", None)
-    arms = {"dp-sgd": _arm(scene, bench, base)}
+    base = tune(scene, bench, "dp-sgd", None)
+    arms = {"dp-sgd": evaluated(scene, bench, base)}
     if not wanted & (_NEED_DELAYS | _NEED_METHOD.keys()):
         found = _predictions(scene, bench, base) if "delay-ratio" in wanted else ()
         return Measured(scene.name, arms, predictions=found)
@@ -112,11 +112,11 @@ def measure(scene: Scene, names: Collection[str], bench: Bench) -> Measured:
         advice = pilots(scene, bench) if "regret" in wanted else ()
         extra = [one.delay for one in advice[:1] if one.delay is not None]
         tuned = _tune_delays(scene, bench, base, sorted({*grid, *extra}))
-        delays = {delay: _arm(scene, bench, one) for delay, one in tuned.items()}
+        delays = {delay: evaluated(scene, bench, one) for delay, one in tuned.items()}
         best = min(grid, key=lambda delay: tuned[delay].mean_loss)
     for check, method in _NEED_METHOD.items():
         if check in wanted:
-            arms[method] = _arm(scene, bench, _tune(scene, bench, method, base, best))
+            arms[method] = evaluated(scene, bench, tune(scene, bench, method, base, best))
     followed = advice[0].delay if advice else None
     return Measured(
         scene.name,
@@ -212,9 +212,10 @@ def pilots(
     return tuple(given)
 
 
-def _tune(
+def tune(
     scene: Scene, bench: Bench, method: str, base: Tuned | None, delay: int | None = None
 ) -> Tuned:
+    """Tune a method around `base` on the tuning seeds, at a delay where it has one."""
     return tune_setting(
         scene.setting,
         method,
@@ -243,7 +244,8 @@ def _tune_delays(scene: Scene, bench: Bench, base: Tuned, delays: list[int]) -> 
     return dict(zip(delays, tuned, strict=True))
 
 
-def _arm(scene: Scene, bench: Bench, tuned: Tuned) -> Arm:
+def evaluated(scene: Scene, bench: Bench, tuned: Tuned) -> Arm:
+    """Run a tuned method on the evaluation seeds."""
     results = evaluate(
         scene.setting,
         tuned,
