@@ -11,7 +11,7 @@ from dp2theory.cli._setting import Setting
 if TYPE_CHECKING:
     from dp2theory.planning.snapshot import SnapshotPlan
 
-SCHEMA = "plan-snapshot"
+COMMAND = "plan"
 PLACEHOLDER = "NAME"
 
 
@@ -57,7 +57,7 @@ def plan_snapshots(
         inputs["statistic_clip_norm"] = Input(statistic_clip_norm, unit="norm of squared gradients")
     result = made.to_json() | {"train_command": train_command(setting, epsilon, made, inputs)}
     emit(
-        SCHEMA, inputs, result, json=json,
+        COMMAND, inputs, result, json=json,
         human=lambda: _print(made, result, inputs, quiet=quiet),
     )  # fmt: skip
 

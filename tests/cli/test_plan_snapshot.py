@@ -3,8 +3,11 @@
 import json
 import shlex
 
+import jsonschema
 import pytest
 from dp_accounting import GaussianDpEvent
+
+from tests.cli.conftest import validate
 
 SIZES = "plan --method snapshot --dataset-size 20000 --batch-size 256 --epochs 20 --epsilon 2.8"
 SMALL = (
@@ -20,7 +23,7 @@ def result(outcome):
 def test_sizes_alone_are_enough(cli):
     document = cli(SIZES, "--json").document
     found = document["result"]
-    assert document["command"] == "plan-snapshot"
+    assert document["command"] == "plan"
     assert found["settings"]["refreshes"] == 1
     assert 1.0265 < found["noise_multiplier"] < 1.0266
     assert 1.0121 < found["noise_multiplier_without"] < 1.0123
@@ -129,3 +132,14 @@ def test_its_options_need_the_method(cli):
     cli(words, "--refreshes 2").refused(2, "--refreshes 2", "--method snapshot")
     cli(words, "--statistic-clip-norm 1").refused(2, "--method snapshot")
     cli(words, "--method adam").refused(2, "--method", "dp2, snapshot")
+
+
+def test_the_schema_keeps_the_two_plans_apart(cli):
+    document = cli(SIZES, "--json").document
+    for broken in (
+        document | {"result": document["result"] | {"snapshot_share": "much"}},
+        document | {"result": {k: v for k, v in document["result"].items() if k != "releases"}},
+        document | {"inputs": {k: v for k, v in document["inputs"].items() if k != "refreshes"}},
+    ):
+        with pytest.raises(jsonschema.ValidationError):
+            validate(broken)
