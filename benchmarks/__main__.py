@@ -1,8 +1,9 @@
 """`python -m benchmarks [NAME …]`: every benchmark of this folder, each in a process of its own.
 
 A benchmark is a module with `main() -> int`, run as `python -m benchmarks.NAME`; it exits 3 when a
-bar is missed. This exits 0 when all bars are met, 3 when one is missed, 1 when a benchmark failed
-to run. One thread, so that ratios do not depend on the number of cores.
+bar is missed and 4 when a peer is not installed, so that a bar could not be run. This exits 0 when
+all bars that were run are met (and says which were not run), 3 when one is missed, 1 when a
+benchmark failed to run. One thread, so that ratios do not depend on the number of cores.
 """
 
 import os
@@ -12,7 +13,7 @@ from pathlib import Path
 
 FOLDER = Path(__file__).resolve().parent
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
-FINE, FAILED, USAGE, MISSED = 0, 1, 2, 3
+FINE, FAILED, USAGE, MISSED, NOT_RUN = 0, 1, 2, 3, 4
 
 
 def names() -> list[str]:
@@ -35,7 +36,11 @@ def main(wanted: list[str]) -> int:
             env={**os.environ, **ONE_THREAD},
         ).returncode
     print("==")
-    words = {FINE: "fine", MISSED: "a bar is MISSED"}
+    words = {
+        FINE: "fine",
+        MISSED: "a bar is MISSED",
+        NOT_RUN: "a bar was NOT RUN, its peer is not installed; the others are fine",
+    }
     for name, code in outcomes.items():
         print(f"{name}: {words.get(code, f'FAILED (exit {code})')}")
     if not outcomes or any(code not in words for code in outcomes.values()):
