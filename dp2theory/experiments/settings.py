@@ -98,7 +98,7 @@ class Setting:
             )
         for name, known in (("sampling", SAMPLINGS), ("relation", (None, *RELATIONS))):
             if getattr(self, name) not in known:
-                allowed = ", ".join(str(one) for one in known)
+                allowed = ", ".join(one for one in known if one is not None)
                 raise ValueError(f"{name}={getattr(self, name)!r} must be one of {allowed}")
         real_in("public_share", self.public_share, 0.0, 1.0, open_high=True)
         if not isinstance(self.problem_options, Mapping):

@@ -11,7 +11,7 @@ import itertools
 import math
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -137,6 +137,9 @@ def parse_spec(document: Mapping[str, Any]) -> Spec:
         raise ValueError(f"tune={tune!r} must be true or false")
     if "tune_seeds" in document and not tune:
         raise ValueError(f"tune_seeds={document['tune_seeds']!r}: nothing is tuned, see tune")
+    delta = document.get("delta")
+    if delta is not None and not 0 < positive_real("delta", delta) < 1:
+        raise ValueError(f"delta={delta!r} must lie strictly between 0 and 1")
     record_every = document.get("record_every")
     if record_every is not None:
         whole_number("record_every", record_every)
@@ -233,7 +236,7 @@ def _choices(
 
 
 def _settings_of(method: str) -> tuple[str, ...]:
-    own = [name for name in METHODS[method].__dataclass_fields__ if name not in _FILLED]
+    own = [one.name for one in fields(METHODS[method]) if one.name not in _FILLED]
     return (*own, *MODIFIERS)
 
 
