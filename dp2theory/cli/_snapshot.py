@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._inputs import positive, positive_integer, step_size
 from dp2theory.cli._output import Input, describe_inputs, emit
+from dp2theory.cli._plan_group import group_inputs, group_part, print_group
 from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting
 
@@ -23,6 +24,7 @@ def plan_snapshots(
     statistic_clip_norm: float | None,
     clip_norm: float | None,
     learning_rate: float | None,
+    group_size: int,
     json: bool,
     quiet: bool,
 ) -> None:
@@ -49,6 +51,7 @@ def plan_snapshots(
         "method": Input("snapshot"),
         "epsilon": Input(epsilon),
         "refreshes": Input(made.settings["refreshes"], refreshes is None, "snapshots"),
+        **group_inputs(group_size, setting),
     }
     for name, value in (("clip_norm", clip_norm), ("learning_rate", learning_rate)):
         if value is not None:
@@ -56,6 +59,7 @@ def plan_snapshots(
     if statistic_clip_norm is not None:
         inputs["statistic_clip_norm"] = Input(statistic_clip_norm, unit="norm of squared gradients")
     result = made.to_json() | {"train_command": train_command(setting, epsilon, made, inputs)}
+    result |= group_part(group_size, made.event, setting, quiet=quiet)
     emit(
         COMMAND, inputs, result, json=json,
         human=lambda: _print(made, result, inputs, quiet=quiet),
@@ -111,6 +115,7 @@ def _print(
         f"budget, snapshots take {made.snapshot_share:.3%} and the histogram "
         f"{made.histogram_share:.3%}"
     )
+    print_group(result)
     print("releases:")
     for release in made.releases:
         on = "all records" if release.records == "all" else "a batch"

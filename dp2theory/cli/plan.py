@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from dp2theory.cli import _options
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._inputs import one_of, option, positive, step_size
 from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
+from dp2theory.cli._plan_group import group_inputs, group_part, print_group
 from dp2theory.cli._progress import on_step, progress, waiting
 from dp2theory.cli._setting import Setting, resolve_setting
 from dp2theory.cli._snapshot import plan_snapshots
+from dp2theory.cli._unit import check_group_size
 
 if TYPE_CHECKING:
     from dp2theory.planning.pilot import PilotState
@@ -85,6 +88,7 @@ def plan(
         float | None,
         typer.Option(help="DP²'s damping; only certified values read it. [default: 1e-7]"),
     ] = None,
+    group_size: _options.GroupSize = 1,
     seed: Annotated[int, typer.Option(help="Seed of the pilot.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Keep the pilot here (.npz), for `train --plan`.")
@@ -104,6 +108,7 @@ def plan(
     whether an average of gradients stands clear of its noise.
     """
     positive("epsilon", epsilon)
+    check_group_size(group_size)
     if seed < 0:
         raise ValueError(f"--seed {seed}: must be an integer of at least 0")
     for name, value in (
@@ -141,6 +146,7 @@ def plan(
             statistic_clip_norm=statistic_clip_norm,
             clip_norm=clip_norm,
             learning_rate=learning_rate,
+            group_size=group_size,
             json=json,
             quiet=quiet,
         )
@@ -158,8 +164,10 @@ def plan(
             ),
             "damping": Input(DAMPING if damping is None else damping, default=damping is None),
             "seed": Input(seed),
+            **group_inputs(group_size, setting),
         }
-        result = made.to_json()
+        event = setting.budget(epsilon).event(made.noise_multiplier)
+        result = made.to_json() | group_part(group_size, event, setting, quiet=quiet)
         if report is not None:
             from dp2theory.report.html import write_plan_report
 
@@ -309,6 +317,7 @@ def _print(
     print(f"noise multiplier = {result['noise_multiplier']!r}")
     epsilon, spent = result["epsilon"], result["pilot"]["epsilon_spent"]
     print(f"epsilon in [{epsilon['lower']!r}, {epsilon['upper']!r}] for {result['steps']} steps")
+    print_group(result)
     recommended = "none" if delay["recommended"] is None else f"s = {delay['recommended']}"
     print(f"delay: {recommended} (default T // 40 = {delay['default']})")
     if result["pilot"]["steps"]:

@@ -143,3 +143,17 @@ def test_the_schema_keeps_the_two_plans_apart(cli):
     ):
         with pytest.raises(jsonschema.ValidationError):
             validate(broken)
+
+
+def test_groups_of_records_are_accounted_for_both_plans(cli):
+    words = "--dataset-size 2000 --batch-size 50 --steps 80 --epsilon 1 --group-size 3 --json"
+    for method in ("dp2", "snapshot"):
+        document = cli(f"plan --method {method}", words).document
+        group = document["result"]["group"]
+        assert group["size"] == 3
+        assert group["epsilon"]["upper"] > 2 * document["result"]["epsilon"]["upper"]
+        assert "at most 3 records" in document["inputs"]["unit_of_privacy"]["value"]
+    text = cli("plan --method snapshot", words.replace("--json", "")).out
+    assert f"for groups of 3 records: epsilon in [{group['epsilon']['lower']!r}" in text
+    assert "group" not in result(cli(SIZES, "--json"))
+    cli(SIZES, "--group-size 0").refused(2, "--group-size 0")
