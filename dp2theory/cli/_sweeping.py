@@ -6,10 +6,10 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.cli._bars import Bars
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._output import Input, emit, envelope
 from dp2theory.cli._outputs import check_outputs
-from dp2theory.cli._progress import Advance, progress
 from dp2theory.cli._sweep_text import print_sweep
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def sweep_request(
     described = read_spec(spec)
     with ExitStack() as stack:
         kept: Store | Memory = Memory() if store is None else stack.enter_context(Store(store))
-        with _Bars(quiet) as bars:
+        with Bars(quiet) as bars:
             made = Sweep(described, store=kept, progress=bars)
             with _kept_when_stopped(made, kept, spec, out), open_executor(executor) as workers:
                 made.executor = workers
@@ -107,32 +107,3 @@ def _keep(kept: "Store | Memory") -> Path:
         for key, (task, result) in kept.kept.items():
             store.put(key, task, result)
         return store.path
-
-
-class _Bars:
-    """A progress bar for what is going on, a new one whenever that changes."""
-
-    def __init__(self, quiet: bool) -> None:
-        self._quiet = quiet
-        self._stack = ExitStack()
-        self._what: str | None = None
-        self._done = 0
-        self._advance: Advance | None = None
-
-    def __call__(self, what: str, done: int, total: int) -> None:
-        if what != self._what or done < self._done:
-            self._stack.close()
-            self._what, self._done = what, done
-            # Runs found in the store are no work done, and would spoil the time left.
-            self._advance = self._stack.enter_context(
-                progress(what, total - done, quiet=self._quiet or done == total)
-            )
-        if self._advance is not None and done > self._done:
-            self._advance(done - self._done)
-        self._done = done
-
-    def __enter__(self) -> "_Bars":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._stack.close()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 from accountants import Bracket
-from dp2theory.experiments.tasks import Task
+from dp2theory.experiments.task_data import Task
 from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.ledger import planned_event
 from dp2theory.optimizers.registry import MODIFIERS, is_private, method_class

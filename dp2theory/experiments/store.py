@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from dp2theory.experiments.tasks import Task, TaskResult, canonical, code_id
+from dp2theory.experiments.task_data import Task, TaskResult, canonical, code_id
 
 #: Marks the file as ours ("DP2t"), and the version of its tables.
 APPLICATION_ID = 0x44503274

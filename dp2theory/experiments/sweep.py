@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dp2theory.experiments.cells import Cell, CellMaker, Progress
-from dp2theory.experiments.tasks import Task, TaskResult, run_tasks
+from dp2theory.experiments.task_data import Task, TaskResult, code_id
+from dp2theory.experiments.tasks import run_tasks
 from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.tuning import NOT_ACCOUNTED, check_seeds_apart, tuning_seeds
 from dp2theory.planning.paired import compare_pairs
@@ -53,8 +54,6 @@ class Memory:
 
     def accepts(self, code: str) -> bool:
         """Whether results of this code may be used."""
-        from dp2theory.experiments.tasks import code_id
-
         return code == code_id()
 
 

@@ -168,7 +168,7 @@ def test_a_lost_worker_is_one_line_and_keeps_what_is_done(swept, stop):
 
 def test_results_of_other_code_are_told_of(swept, monkeypatch):
     swept("--store runs.sqlite")
-    for module in ("tasks", "store"):
+    for module in ("task_data", "tasks", "store"):
         monkeypatch.setattr(f"dp2theory.experiments.{module}.code_id", lambda: "0" * 64)
     made = swept("--store runs.sqlite")
     assert made.code == 0
