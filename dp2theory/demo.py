@@ -174,7 +174,7 @@ def documents(
         "dimension": Input(plan.dimension),
         "dataset_size": Input(budget.dataset_size),
         "batch_size": Input(scene.batch_size),
-        "sampling_probability": Input(budget.sampling.sampling_probability, default=True),
+        "sampling_probability": Input(scene.batch_size / budget.dataset_size, default=True),
         "epochs": Input(scene.epochs),
         "steps": Input(budget.steps, default=True),
         "sampling": Input("poisson"),

@@ -142,7 +142,9 @@ def describe_optimizer(optimizer: Optimizer) -> dict[str, Any]:
 def _describe_setting(value: Any) -> Any:
     if hasattr(value, "describe"):
         return value.describe()
-    return dataclasses.asdict(value) if dataclasses.is_dataclass(value) else value
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return dataclasses.asdict(value)
+    return value
 
 
 def _json_number(value: float) -> float | str:
