@@ -51,7 +51,7 @@ class LikelihoodRatio(Attack):
     With the accounted model it is the best test there is, if the mechanism is what is accounted.
     """
 
-    name: str
+    name: str = "likelihood ratio"
     divisor: Divisor = public_divisor
     measured: bool = False
 
@@ -89,7 +89,7 @@ class Learned(Attack):
 def attacks_on(trials: Trials) -> list[Attack]:
     """Return the attacks that make sense on such trials; all divisors look alike on some."""
     attacks: list[Attack] = [
-        LikelihoodRatio("likelihood ratio"),
+        LikelihoodRatio(),
         LikelihoodRatio("likelihood ratio, noise as measured", measured=True),
         Learned(),
     ]
