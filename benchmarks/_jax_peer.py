@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 
 from dp2theory.optimizers.dp2 import Dp2RmsProp
 
-jax.config.update("jax_enable_x64", True)  # so that float64 can be asked for; float32 still can
-
 VERSION = jax.__version__
+if jnp.zeros(0, dtype="float64").dtype != np.float64:  # float32 can be asked for all the same
+    raise RuntimeError("JAX_ENABLE_X64 must be set to 1 before jax is imported")
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,11 @@ class Peer:
     dense: bool
     precision: str
 
+    @property
+    def _delay(self) -> int:
+        assert self.optimizer.delay is not None
+        return self.optimizer.delay
+
     def _records(self) -> tuple[Any, ...]:
         targets = jnp.asarray(self.targets, dtype=self.precision)
         if not self.dense:
@@ -79,7 +84,7 @@ class Peer:
     def loop(self) -> Callable[[], None]:
         """The jitted step in a Python loop."""
         records, o = self._records(), self.optimizer
-        assert o.delay is not None
+        delay = self._delay
 
         def clipped(w: Any, record: Any, clip_norm: float, divisor: Any) -> Any:
             gradient = self._gradient(w, record) / divisor
@@ -106,13 +111,13 @@ class Peer:
 
         def work() -> None:
             w, second, total, key = zeros, zeros, zeros, jax.random.key(next(seeds))
-            for _ in range(self.steps // (2 * o.delay)):
+            for _ in range(self.steps // (2 * delay)):
                 total = zeros
-                for _ in range(o.delay):
+                for _ in range(delay):
                     w, total, key = plain(w, total, key, zeros + 1, records)
-                second = o.ema * second + (1 - o.ema) * (total / o.delay) ** 2
+                second = o.ema * second + (1 - o.ema) * (total / delay) ** 2
                 divisor = jnp.sqrt(second) + o.damping
-                for _ in range(o.delay):
+                for _ in range(delay):
                     w, key = adaptive(w, key, divisor, records)
             w.block_until_ready()
 
@@ -121,8 +126,7 @@ class Peer:
     def one_program(self) -> Callable[[], None]:
         """Nested scans over the whole run, compiled together."""
         records, o = self._records(), self.optimizer
-        assert o.delay is not None
-        delay = o.delay
+        delay = self._delay
         per_record = jax.vmap(self._gradient, in_axes=(None, 0))
         zeros = jnp.zeros(self.dimension, dtype=self.precision)
 

@@ -25,6 +25,7 @@ os.environ.setdefault(
     "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
 )
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["JAX_ENABLE_X64"] = "1"
 
 import gc
 import statistics
@@ -174,7 +175,7 @@ def main() -> int:
         contestants |= peers(data)
         from benchmarks._jax_peer import VERSION
 
-        print(f"jax {VERSION}, jit, XLA_FLAGS={os.environ['XLA_FLAGS']!r}")
+        print(f"jax {VERSION}, jit, XLA_FLAGS={os.environ['XLA_FLAGS']!r}, JAX_ENABLE_X64=1")
     except ImportError as error:
         absent = str(error)
     seconds = measure(contestants)

@@ -33,7 +33,7 @@ from dp2theory.optimizers.steps import Optimizer
 from dp2theory.problems.protocol import Problem
 from dp2theory.problems.registry import get_problem
 
-BAR = 4.5
+BAR = 4.0
 BATCH_SIZE = 64
 STEPS_PER_ROUND = 200
 

@@ -44,3 +44,12 @@ def test_the_projects_benchmarks_are_found():
     code = "from benchmarks.__main__ import names; print(*names())"
     found = run(sys.executable, "-c", code).stdout.split()
     assert "optimizer_step" in found
+    assert "dp2_loop" in found
+    assert not any(name.startswith("_") for name in found)
+
+
+def test_a_bar_without_its_peer_is_said_not_to_have_run(folder):
+    (folder / "benchmarks" / "alone.py").write_text("raise SystemExit(4)")
+    result = run("module:benchmarks", "alone", cwd=folder)
+    assert result.returncode == 0
+    assert "alone: a bar was NOT RUN, its peer is not installed" in result.stdout
