@@ -13,7 +13,8 @@ OUTCOMES = {"fine": "0", "missed": "3", "broken": "1 / 0"}
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "benchmarks").mkdir()
-    shutil.copy(ROOT / "benchmarks" / "__main__.py", tmp_path / "benchmarks")
+    for name in ("__init__.py", "__main__.py"):
+        shutil.copy(ROOT / "benchmarks" / name, tmp_path / "benchmarks")
     for name, code in OUTCOMES.items():
         text = f"import os, sys\nassert os.environ['OMP_NUM_THREADS'] == '1'\nsys.exit({code})\n"
         (tmp_path / "benchmarks" / f"{name}.py").write_text(text)
