@@ -87,23 +87,27 @@ def _kept_when_stopped(
     try:
         yield
     except (KeyboardInterrupt, WorkerError) as stop:
-        where = _keep(kept)
         if out is not None:
             _write(out, _inputs(spec, sweep.spec), sweep.result(), "interrupted")
+        searched = ", and those of grid searches," if sweep.spec.tune else ""
         interrupted = isinstance(stop, KeyboardInterrupt)
         fail(
-            f"{'interrupted' if interrupted else stop}: {sweep.done()} of {sweep.wanted()} runs "
-            f"are kept in {where}, with --store {where} the same command goes on from there",
+            f"{'interrupted' if interrupted else stop}: {sweep.done()} of {sweep.wanted()} runs"
+            f"{searched} {_keep(kept)}",
             ExitCode.INTERRUPTED if interrupted else ExitCode.INTERNAL,
         )
 
 
-def _keep(kept: "Store | Memory") -> Path:
+def _keep(kept: "Store | Memory") -> str:
+    """Keep the runs, and say where they are."""
     from dp2theory.experiments.store import Store
 
-    if isinstance(kept, Store):
-        return kept.path
-    with Store(INTERRUPTED_FILE) as store:
-        for key, (task, result) in kept.kept.items():
-            store.put(key, task, result)
-        return store.path
+    path = kept.path if isinstance(kept, Store) else Path(INTERRUPTED_FILE)
+    if not isinstance(kept, Store):
+        try:
+            with Store(path) as store:
+                for key, (task, result) in kept.kept.items():
+                    store.put(key, task, result)
+        except (OSError, ValueError) as error:
+            return f"are lost, since no store was given and none could be made ({error})"
+    return f"are kept in {path}, with --store {path} the same command goes on from there"

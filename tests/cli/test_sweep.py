@@ -159,6 +159,12 @@ def test_an_interrupt_without_a_store_makes_one(swept, stop):
     assert swept(f"--json --store {kept}").document == swept("--json").document
 
 
+def test_an_interrupt_that_can_keep_nothing_is_still_one(swept, stop):
+    Path("dp2theory-sweep-interrupted.sqlite").mkdir()
+    stop(sweep_module.Memory, KeyboardInterrupt())
+    swept().refused(130, "interrupted: 2 of 6", "none could be made")
+
+
 def test_a_lost_worker_is_one_line_and_keeps_what_is_done(swept, stop):
     from dp2theory.experiments.tasks import WorkerError
 
