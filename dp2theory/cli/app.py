@@ -43,6 +43,10 @@ COMMANDS: dict[str, Command] = {
         "dp2theory.cli.figure:figure",
         "A figure or table of the DP² paper on a chosen problem, with a verdict from its data.",
     ),
+    "audit": Command(
+        "dp2theory.cli.audit:audit",
+        "How much an optimizer gives away, by attacks on its releases, against its accounted ε.",
+    ),
     "audit-accountant": Command(
         "dp2theory.cli.audit_accountant:audit_accountant",
         "What any privacy accountant gets wrong, with the smallest examples.",
