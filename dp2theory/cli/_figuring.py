@@ -274,16 +274,19 @@ def _kept_when_stopped(kept: "Store | Memory") -> Iterator[None]:
     try:
         yield
     except (KeyboardInterrupt, WorkerError) as stop:
+        count = len(kept) if isinstance(kept, Store) else len(kept.kept)
         if isinstance(kept, Store):
-            path, count = kept.path, len(kept)
-        else:
+            path = kept.path
+        elif count:
             with Store(INTERRUPTED_FILE) as store:
                 for key, (task, result) in kept.kept.items():
                     store.put(key, task, result)
-                path, count = store.path, len(store)
+                path = store.path
         interrupted = isinstance(stop, KeyboardInterrupt)
-        fail(
-            f"{'interrupted' if interrupted else stop}: no figure was written; {count} runs are "
-            f"kept in {path}, with --store {path} the same command goes on from there",
-            ExitCode.INTERRUPTED if interrupted else ExitCode.INTERNAL,
-        )
+        told = f"{'interrupted' if interrupted else stop}: no figure was written"
+        if count:
+            told += (
+                f"; {count} runs are kept in {path}, with --store {path} the same command goes on "
+                "from there"
+            )
+        fail(told, ExitCode.INTERRUPTED if interrupted else ExitCode.INTERNAL)

@@ -201,6 +201,18 @@ def test_interrupted_runs_are_kept_and_gone_on_from(cli, tmp_path, monkeypatch):
     assert again == fresh
 
 
+def test_interrupted_before_the_first_run_leaves_nothing(cli, tmp_path, monkeypatch):
+    from dp2theory.experiments.figures import fig3
+
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(fig3, "trace_run", stopped)
+    cli(f"figure fig3 {SIZES} {TUNED}").refused(130, "no figure was written")
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_any_executor_gives_the_same_data(cli, tmp_path):
     made = [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future, as_completed
+from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dp2theory.experiments.figures.bench import Bench, Progress
 from dp2theory.experiments.figures.result import Data, FigureResult, Verdict
+from dp2theory.experiments.tasks import WorkerError
 from dp2theory.optimizers.tuning import tuning_seeds
 from dp2theory.problems.unit import unit_of
 from dp2theory.problems.validation import positive_real, whole_number
@@ -94,6 +95,11 @@ class FigureRequest:
         function : callable
             At the top of a module, so that a process can be told of it.
         items : sequence of tuple
+
+        Raises
+        ------
+        WorkerError
+            When a worker process died.
         """
         count = len(items)
 
@@ -113,6 +119,8 @@ class FigureRequest:
             for done, _ in enumerate(as_completed(futures), start=1):
                 tell(done)
             return [future.result() for future in futures]
+        except BrokenExecutor as error:
+            raise WorkerError(f"a worker process died (out of memory?): {error}") from error
         finally:
             for future in futures:
                 future.cancel()
