@@ -67,8 +67,8 @@ def load_problem(name: str, *, data: str | None, dimension: int | None, quiet: b
     if takes_option(name, "path"):
         if data is None:
             raise ValueError(f"--data is wanted: problem {name!r} needs the path of its data file")
-        if not Path(data).is_file():
-            raise ValueError(f"--data {data}: must be an existing file")
+        if not Path(data).exists():
+            raise ValueError(f"--data {data}: must be an existing file (or folder, for imdb)")
     options = {} if dimension is None else {"dimension": dimension}
     with progress(f"loading {name}", 1, quiet=quiet) as advance:
         problem = get_problem(name, path=data, **options)

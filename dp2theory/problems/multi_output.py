@@ -7,6 +7,7 @@ sum_jk x_ij^2 r_ik^2 / D_jk^2: a product of the squared rows with 1/D^2.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -24,6 +25,9 @@ from dp2theory.problems.protocol import (
 from dp2theory.problems.rows import Block, Rows
 from dp2theory.problems.squares import clip_factors
 from dp2theory.problems.unit import DEFAULT_UNIT
+
+#: Logits that a pass over a split holds at once (a quarter of a gigabyte).
+MOST_LOGITS = 2**25
 
 
 @dataclass(frozen=True)
@@ -84,12 +88,27 @@ class MultiOutputProblem:
     def loss(self, parameters: Array, *, split: str = "train") -> float:
         """Return the mean loss over `split`."""
         check_split(split, self.rows)
-        logits = self.rows[split].dot(self._weights(parameters))
-        targets = self.targets[split]
-        if self.exclusive:
-            return float(np.mean(_log_sum_exp(logits) - np.sum(targets * logits, axis=1)))
-        per_output = np.logaddexp(0.0, logits) - targets * logits
-        return float(np.mean(np.sum(per_output, axis=1)))
+        means, sizes = [], []
+        for logits, targets in self._chunks(parameters, split):
+            if self.exclusive:
+                losses = _log_sum_exp(logits) - np.sum(targets * logits, axis=1)
+            else:
+                losses = np.sum(np.logaddexp(0.0, logits) - targets * logits, axis=1)
+            means.append(np.mean(losses))
+            sizes.append(logits.shape[0])
+        return float(means[0] if len(means) == 1 else np.average(means, weights=sizes))
+
+    def _chunks(self, parameters: Array, split: str) -> Iterator[tuple[Array, Array]]:
+        """Logits and targets, in parts where there are too many to be held at once."""
+        rows, targets, weights = self.rows[split], self.targets[split], self._weights(parameters)
+        records = rows.shape[0]
+        if records * self.outputs <= MOST_LOGITS:
+            yield rows.dot(weights), targets
+            return
+        size = max(1, MOST_LOGITS // self.outputs)
+        for start in range(0, records, size):
+            part = np.arange(start, min(start + size, records))
+            yield rows.take(part).dot(weights), targets[part]
 
     def clipped_gradient_sum(
         self,
@@ -157,16 +176,18 @@ class MultiOutputProblem:
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, test_loss and test_accuracy (per label unless exclusive)."""
-        logits = self.rows["test"].dot(self._weights(parameters))
-        targets = self.targets["test"]
-        if self.exclusive:
-            correct = np.argmax(logits, axis=1) == np.argmax(targets, axis=1)
-        else:
-            correct = (logits > 0) == (targets > 0.5)
+        correct, total = 0, 0
+        for logits, targets in self._chunks(parameters, "test"):
+            if self.exclusive:
+                hits = np.argmax(logits, axis=1) == np.argmax(targets, axis=1)
+            else:
+                hits = (logits > 0) == (targets > 0.5)
+            correct += int(np.count_nonzero(hits))
+            total += hits.size
         return {
             "train_loss": self.loss(parameters),
             "test_loss": self.loss(parameters, split="test"),
-            "test_accuracy": float(np.mean(correct)),
+            "test_accuracy": correct / total,
         }
 
 

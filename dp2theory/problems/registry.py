@@ -45,7 +45,8 @@ def get_problem(
         One of `problem_names()`, or a spelled-out member of the het family such as
         ``"het:n=20000,d=300,amin=0.0333,avg=12,seed=4"`` (fractions such as 1/30 are read).
     path : str, optional
-        Path of ``u.data``; needed by ``movielens-100k`` and refused by the others.
+        Where the user's copy of the data is; needed by ``movielens-100k`` (``u.data``), ``imdb``
+        and ``stackoverflow``, and refused by the others.
     seed : int, optional
         Seed of the synthetic data, or of the train/test split; each problem has a default.
     **options
@@ -149,6 +150,8 @@ _FACTORIES: dict[str, tuple[str, str]] = {
     "text": ("text", "text"),
     "movielens-small": ("movielens", "movielens_small"),
     "movielens-100k": ("movielens", "movielens_100k"),
+    "imdb": ("imdb", "imdb"),
+    "stackoverflow": ("stackoverflow", "stackoverflow"),
     "digits": ("tabular", "digits"),
     "breast-cancer": ("tabular", "breast_cancer"),
     "syn": ("synthetic", "syn"),

