@@ -34,6 +34,9 @@ NAMES = METHOD_NAMES | {
 SEQUENCE = ("#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
 OUTCOMES = {True: "holds here", False: "does not hold here", None: "is not decided here"}
 
+#: Figures without any privacy.
+OPEN = ("fig2",)
+
 
 def heading(figure: Figure, result: Mapping[str, Any], *, width: int = 105) -> None:
     """Title, problem and verdict above the axes.
@@ -48,8 +51,9 @@ def heading(figure: Figure, result: Mapping[str, Any], *, width: int = 105) -> N
     """
     problem, verdict = result["problem"], result["verdict"]
     first = f"{result['title']}: {problem['name']} (n = {problem['dataset_size']:,}, d = "
-    first += f"{problem['dimension']:,}, T = {problem['steps']:,}), privacy of "
-    first += str(problem["unit_of_privacy"])
+    first += f"{problem['dimension']:,}, T = {problem['steps']:,})"
+    if result["figure"] not in OPEN:
+        first += f", privacy of {problem['unit_of_privacy']}"
     text = f"The claim {OUTCOMES[verdict['holds']]}. {verdict['text']}"
     lines = textwrap.wrap(plain(text), width)
     figure.suptitle(

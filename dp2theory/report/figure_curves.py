@@ -27,32 +27,35 @@ FAR = 3.0
 def draw_curves(
     axes: Axes, arms: Sequence[Mapping[str, Any]], colours: Sequence[str], *, title: str
 ) -> Axes:
-    """Mean train loss against steps, with the interval of the mean as a band."""
+    """Mean train loss against steps, with the interval of the mean as a band where it is narrow."""
     axes.set_title(title)
     axes.set_xlabel("step")
     axes.set_ylabel("mean train loss")
-    shown: list[float] = []
-    for arm, colour in zip(arms, colours, strict=True):
-        curve = arm["curve"]
-        losses = [float("nan") if isinstance(one, str) else one for one in curve["losses"]]
-        if not losses:
-            continue
-        last = value_of(arm["train_loss"])
+    curves = [_numbers(arm["curve"]["losses"]) for arm in arms]
+    shown = [loss for losses in curves if losses for loss in (losses[0], min(losses))]
+    if not shown:
+        return axes
+    # What climbs above the start is cut off, so that it does not squeeze the others.
+    low, high = min(shown), max(shown)
+    margin = 0.08 * (high - low) or 0.01
+    for arm, losses, colour in zip(arms, curves, colours, strict=True):
+        curve, last = arm["curve"], value_of(arm["train_loss"])
         tail = "diverged" if last is None else f"{last:.4f}"
         axes.plot(curve["steps"], losses, color=colour, label=f"{label_of(arm)}: {tail}")
-        if None not in (*curve["lower"], *curve["upper"]):
+        if losses and None not in (*curve["lower"], *curve["upper"]):
+            ends = list(zip(curve["lower"], curve["upper"], strict=True))
+            # A band as wide as the picture says nothing but that a run went astray.
             axes.fill_between(
                 curve["steps"], curve["lower"], curve["upper"], color=colour, alpha=0.15,
-                linewidth=0,
+                where=[above - below < (high - low) / 2 for below, above in ends], linewidth=0,
             )  # fmt: skip
-        shown += [losses[0], min(losses)]
-    if shown:
-        # What climbs above the start is cut off, so that it does not squeeze the others.
-        low, high = min(shown), max(shown)
-        margin = 0.08 * (high - low) or 0.01
-        axes.set_ylim(low - margin, high + margin)
-        axes.legend(loc="upper right")
+    axes.set_ylim(low - margin, high + margin)
+    axes.legend(loc="upper right")
     return axes
+
+
+def _numbers(losses: Sequence[float | str]) -> list[float]:
+    return [float("nan") if isinstance(one, str) else one for one in losses]
 
 
 def draw_final(axes: Axes, arms: Sequence[Mapping[str, Any]], colours: Sequence[str]) -> Axes:

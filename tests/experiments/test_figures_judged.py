@@ -182,7 +182,7 @@ def test_side_information_that_nobody_has():
     ("losses", "holds", "words"),
     [
         ((LOW, LOW), True, "at every delay tried"),
-        ((LOW, HIGH), True, "at s = 2, not at s = 4"),
+        ((LOW, HIGH), False, "at s = 2, not at s = 4"),
         ((HIGH, (INFINITY,) * 3), False, "at no delay tried"),
     ],
 )
