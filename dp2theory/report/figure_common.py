@@ -12,24 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-COLOURS = METHOD_COLOURS | {
-    "adadps": "#CC79A7",
-    "adadps-statistics": "#882255",
-    "dp-adagrad-projected": "#999933",
-    "dp2-rmsprop-extra-noise": "#CC79A7",
-    "dp2-rmsprop-noise-first": "#E69F00",
-    "pda-dpmd": "#56B4E9",
-    "snapshot": "#332288",
-}
-NAMES = METHOD_NAMES | {
-    "adadps": "AdaDPS, public data",
-    "adadps-statistics": "AdaDPS, public statistics",
-    "dp-adagrad-projected": "projected DP-AdaGrad",
-    "dp2-rmsprop-extra-noise": "ablation 1",
-    "dp2-rmsprop-noise-first": "ablation 2",
-    "pda-dpmd": "PDA-DPMD",
-    "snapshot": "geometry snapshot",
-}
 #: From light to dark, for what comes one after the other.
 SEQUENCE = ("#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
 OUTCOMES = {True: "holds here", False: "does not hold here", None: "is not decided here"}
@@ -68,13 +50,13 @@ def plain(text: str) -> str:
 
 def colour_of(method: str) -> str:
     """The method's colour."""
-    return COLOURS.get(method, MUTED)
+    return METHOD_COLOURS.get(method, MUTED)
 
 
 def label_of(arm: Mapping[str, Any]) -> str:
     """How an arm is called in a legend: its method's name, unless it has a label of its own."""
     label, method = str(arm["label"]), str(arm["method"])
-    return NAMES.get(method, method) if label == method else plain(label)
+    return METHOD_NAMES.get(method, method) if label == method else plain(label)
 
 
 def value_of(mean: Mapping[str, Any]) -> float | None:

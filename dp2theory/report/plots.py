@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 STYLE = Path(__file__).with_name("dp2theory.mplstyle")
 
-#: One colour per method, everywhere.
+#: One colour per method, everywhere; methods that never meet in a picture may share one.
 METHOD_COLOURS = {
     "dp-sgd": "#0072B2",
     "dp2-rmsprop": "#D55E00",
@@ -29,6 +29,13 @@ METHOD_COLOURS = {
     "sgd": "#56B4E9",
     "rmsprop": "#CC79A7",
     "delayed-rmsprop": "#E69F00",
+    "adadps": "#CC79A7",
+    "adadps-statistics": "#882255",
+    "dp-adagrad-projected": "#999933",
+    "dp2-rmsprop-extra-noise": "#CC79A7",
+    "dp2-rmsprop-noise-first": "#E69F00",
+    "pda-dpmd": "#56B4E9",
+    "snapshot": "#332288",
 }
 METHOD_NAMES = {
     "dp-sgd": "DP-SGD",
@@ -40,6 +47,8 @@ METHOD_NAMES = {
     "snapshot": "geometry snapshot",
     "adadps": "AdaDPS, public data",
     "adadps-statistics": "AdaDPS, public statistics",
+    "pda-dpmd": "PDA-DPMD",
+    "dp-adagrad-projected": "projected DP-AdaGrad",
     "dp2-rmsprop-extra-noise": "DP²-RMSProp, ablation 1",
     "dp2-rmsprop-noise-first": "DP²-RMSProp, ablation 2",
 }
