@@ -4,10 +4,11 @@ Let sigma_all be the noise multiplier with which ONE Gaussian release over all r
 whole budget (epsilon, delta). Gaussian releases compose by adding sigma^-2, so that R snapshots
 with
 
-    sigma0 = sigma_all sqrt(R / share)
+    sigma0 = max(sigma_all sqrt(R / share), 4)
 
-take `share` of what Gaussian releases could take in all. The share, and one snapshot rather than
-several, were chosen on problems named in docs/planning.md and tried on others. No data enters.
+take at most `share` of what Gaussian releases could take in all. The share, the smallest noise of
+four records' worth, and one snapshot rather than several, were chosen on problems named in
+docs/planning.md and tried on others. No data enters.
 
 The histogram that releases C0 has noise small against the tail that it has to see: the count
 beyond an edge sums up to BINS noises, and is to be known to a quarter of (1 - quantile) n. It
@@ -28,8 +29,11 @@ if TYPE_CHECKING:
 
     from accountants import Calibration
 
-#: Share of the budget that the snapshots take together.
+#: Share of the budget that the snapshots take together, at most.
 SNAPSHOT_SHARE = 0.05
+#: Smallest sigma0: a snapshot need not be more exact than a few records, and its floor, which is
+#: in units of its noise, must not let coordinates through that hardly any record touches.
+SMALLEST_NOISE = 4.0
 #: Largest share that the histogram takes.
 HISTOGRAM_SHARE = 0.01
 QUANTILE = 0.9
@@ -84,7 +88,9 @@ def rule_settings(given: Mapping[str, Any], budget: SnapshotBudget) -> dict[str,
     sigma_all = whole_budget_multiplier(budget)
     derived: dict[str, Any] = {
         "refreshes": refreshes,
-        "snapshot_noise_multiplier": sigma_all * math.sqrt(refreshes / SNAPSHOT_SHARE),
+        "snapshot_noise_multiplier": max(
+            sigma_all * math.sqrt(refreshes / SNAPSHOT_SHARE), SMALLEST_NOISE
+        ),
     }
     if refreshes > 1:
         derived["period"] = equal_period(refreshes, budget.steps)

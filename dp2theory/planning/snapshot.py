@@ -10,7 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.optimizers.snapshot_rule import QUANTILE, SNAPSHOT_SHARE, whole_budget_multiplier
+from dp2theory.optimizers.snapshot_rule import (
+    QUANTILE,
+    SMALLEST_NOISE,
+    SNAPSHOT_SHARE,
+    whole_budget_multiplier,
+)
 from dp2theory.planning.methods import (
     Settings,
     calibrate_method,
@@ -199,7 +204,8 @@ def planned_optimizer(plan: SnapshotPlan, **step_settings: Any) -> Any:
 
 def _notes(budget: Budget, values: dict[str, Any], reach: float | None) -> tuple[str, ...]:
     notes = [
-        f"The share of {SNAPSHOT_SHARE:.0%} and the single snapshot are a rule of thumb of public "
+        f"The share of {SNAPSHOT_SHARE:.0%}, sigma0 of at least {SMALLEST_NOISE:g} and the single "
+        "snapshot are a rule of thumb of public "
         "figures, chosen on a few problems and tried on others (docs/planning.md); it is no "
         "theorem."
     ]

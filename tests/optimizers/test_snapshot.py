@@ -188,6 +188,14 @@ def test_the_rule_takes_the_stated_share_of_the_budget() -> None:
     assert "histogram_noise_multiplier" not in rule_settings({"statistic_clip_norm": 1.0}, BUDGET)
 
 
+def test_no_snapshot_is_more_exact_than_a_few_records() -> None:
+    generous = Budget(20_000, 256, 1_560, 8.0, 20_000**-1.1)
+    sigma_all = whole_budget_multiplier(generous)
+    one, many = rule_settings({}, generous), rule_settings({"refreshes": 16}, generous)
+    assert sigma_all / math.sqrt(SNAPSHOT_SHARE) < one["snapshot_noise_multiplier"] == 4.0
+    assert many["snapshot_noise_multiplier"] == sigma_all * math.sqrt(16 / SNAPSHOT_SHARE) > 4.0
+
+
 def test_the_whole_meets_the_budget_and_costs_little_noise() -> None:
     settings = with_budget_settings("snapshot", Settings(), BUDGET)
     calibration = calibrate_method("snapshot", settings, BUDGET)
