@@ -36,7 +36,7 @@ def print_figure(
 def arms_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The methods of a figure in the order of its data, each with a ``label``."""
     if "arms" in data:
-        return list(data["arms"])
+        return [arm | {"label": _knowing(arm)} for arm in data["arms"]]
     if "budgets" in data:
         return [
             arm | {"label": f"{arm['label']}, budget {one['target_epsilon']:g}"}
@@ -48,14 +48,20 @@ def arms_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     return []
 
 
+def _knowing(arm: Mapping[str, Any]) -> str:
+    known = arm.get("side_information", "nothing")
+    return str(arm["label"]) if known.startswith("nothing") else f"{arm['label']} ({known})"
+
+
 def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
     mean, against, upper = arm["train_loss"], arm["against"], arm["epsilon"]["upper"]
     value, interval = mean["value"], mean["interval"]
+    own = against is None or against["difference"]["mean"] == 0  # the baseline beside itself
     return (
         str(arm["label"]),
         value if isinstance(value, str) else f"{value:.4f}",
         "–" if interval is None else f"[{interval['lower']:.4f}, {interval['upper']:.4f}]",
-        "–" if against is None else f"{100 * (against['ratio']['value'] - 1):+.1f} %",
+        "–" if own else f"{100 * (against['ratio']['value'] - 1):+.1f} %",
         upper if isinstance(upper, str) else f"≤ {upper:.4g}",
         str(arm["diverged"]),
     )

@@ -141,9 +141,15 @@ def asked_for(
 
 def result_of(name: str, asked: "FigureRequest") -> dict[str, Any]:
     """The figure's result as plain values."""
+    from accountants import AccuracyError
     from dp2theory.experiments.figures.registry import compute
 
-    return compute(name, asked).to_json()
+    try:
+        return compute(name, asked).to_json()
+    except AccuracyError:
+        raise
+    except ArithmeticError as error:  # runs diverged, all of them or where nothing is tuned
+        raise ValueError(f"--problem {asked.setting.problem}: {error}") from None
 
 
 def resolve(request: Request, epsilons: tuple[float, ...] | None) -> "Setting":

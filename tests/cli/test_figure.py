@@ -201,6 +201,17 @@ def test_interrupted_runs_are_kept_and_gone_on_from(cli, tmp_path, monkeypatch):
     assert again == fresh
 
 
+def test_runs_that_diverge_are_told_of(cli, tmp_path, monkeypatch):
+    from dp2theory.experiments.figures import fig3
+
+    def diverged(*_):
+        raise ArithmeticError("the run diverged")
+
+    monkeypatch.setattr(fig3, "trace_run", diverged)
+    cli(f"figure fig3 {SIZES} {TUNED} --out {tmp_path}").refused(2, "the run diverged", TINY)
+    assert not list(tmp_path.iterdir())
+
+
 def test_interrupted_before_the_first_run_leaves_nothing(cli, tmp_path, monkeypatch):
     from dp2theory.experiments.figures import fig3
 
