@@ -15,6 +15,7 @@ from typing import TypeAlias
 import numpy as np
 
 from dp2theory.problems.protocol import Array
+from dp2theory.verification.joint import joint_scores, measured_covariance, ways_of
 from dp2theory.verification.learned import fit_logistic
 from dp2theory.verification.likelihood import (
     Divisor,
@@ -63,6 +64,33 @@ class LikelihoodRatio(Attack):
 
 
 @dataclass(frozen=True)
+class JointLikelihoodRatio(Attack):
+    """The likelihood ratio of whole runs, with the covariance of noise between releases measured.
+
+    It finds noise that was used twice.
+    """
+
+    name: str = "likelihood ratio, joint noise as measured"
+
+    def fit(self, first: Trials, second: Trials) -> Score:
+        """Measure the covariance; see `Attack.fit`."""
+        covariance = measured_covariance(second)
+        assert covariance is not None
+        return lambda trials: joint_scores(trials, covariance)
+
+    @staticmethod
+    def works_on(trials: Trials) -> bool:
+        """Whether there are few enough ways to fill the batches, and noise to measure."""
+        shared = all(np.array_equal(*release.scales) for release in trials.releases)
+        return (
+            shared
+            and len(trials.releases) > 1
+            and all(ways_of(trials, index) is not None for index in (0, 1))
+            and measured_covariance(trials) is not None
+        )
+
+
+@dataclass(frozen=True)
 class Strays(Attack):
     """Which data set's replay do the final parameters and state agree with?"""
 
@@ -98,6 +126,8 @@ def attacks_on(trials: Trials) -> list[Attack]:
         given = [divisor(side, 1.0, *side.batches()[:2]) for side in sides]
         if np.ptp(np.concatenate(given)) > 0:
             attacks.append(LikelihoodRatio(f"likelihood ratio, divisor the {name}'s size", divisor))
+    if JointLikelihoodRatio.works_on(trials):
+        attacks.append(JointLikelihoodRatio())
     if trials.strays.any():
         attacks.append(Strays())
     return attacks

@@ -23,7 +23,7 @@ import numpy as np
 from dp2theory.optimizers.steps import Optimizer
 from dp2theory.problems.protocol import Problem
 from dp2theory.problems.validation import real_in, whole_number
-from dp2theory.verification.attacks import LikelihoodRatio, Score, attacks_on
+from dp2theory.verification.attacks import Score, attacks_on
 from dp2theory.verification.clopper_pearson import Evidence, largest_provable
 from dp2theory.verification.decision import Test, choose_test
 from dp2theory.verification.neighbours import Neighbours, neighbouring_data_sets
@@ -257,11 +257,10 @@ def audit_optimizer(
             )
             attempt = Attempt(pair.name, attack.name, test.promise)
             candidates.append((attempt, pair, score, test))
-    # The likelihood ratio is the best test where nothing is wrong; others have to promise more by
-    # a margin, or luck would choose among them.
-    best = LikelihoodRatio().name
-    candidates.sort(key=lambda made: made[0].promise - _MARGIN * (made[0].attack != best))
-    candidates.reverse()
+    # The first attack on the first pair is the best there is where nothing is wrong. The others
+    # have to promise more by a margin, or luck would choose among them.
+    best = candidates[0]
+    candidates.sort(key=lambda made: made[0].promise + _MARGIN * (made is best), reverse=True)
     chosen, pair, score, test = candidates[0]
     fresh = see(pair, trials, next(streams))
     evidence = test.evidence(score(fresh[0]), score(fresh[1]), error)
@@ -331,9 +330,9 @@ def _account(event: DpEvent, relation: str, claimed: float | None) -> Callable[[
 
 
 def _deltas(evidence: Evidence) -> list[float]:
-    """Deltas at which this evidence may say something: below the chance of a hit."""
-    shares = (0.03, 0.2, 0.5, 0.8)
-    return [share * evidence.power for share in shares] if evidence.power > 0 else []
+    """Deltas at which this evidence says something, all below the chance of a hit."""
+    deltas = [share * evidence.power for share in (0.03, 0.2, 0.5, 0.8)]
+    return [delta for delta in deltas if evidence.epsilon_lower(delta) > 0]
 
 
 def _open_unit(name: str, value: float) -> float:

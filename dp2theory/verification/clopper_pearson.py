@@ -13,6 +13,7 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import special
 
 from dp2theory.problems.protocol import Array
@@ -22,12 +23,12 @@ from dp2theory.problems.validation import whole_number
 _OUTWARD = 1e-9
 
 
-def lower_chance(successes: Array | int, trials: int, error: float) -> Array:
+def lower_chance(successes: ArrayLike, trials: int, error: float) -> Array:
     """Return what a chance is at least, except with probability `error`.
 
     Parameters
     ----------
-    successes : int or ndarray
+    successes : array_like
         Successes among `trials` independent trials; fractions are interpolated, for planning.
     trials : int
     error : float
@@ -44,12 +45,10 @@ def lower_chance(successes: Array | int, trials: int, error: float) -> Array:
     return np.where(count > 0, end * (1 - _OUTWARD), 0.0)
 
 
-def upper_chance(successes: Array | int, trials: int, error: float) -> Array:
+def upper_chance(successes: ArrayLike, trials: int, error: float) -> Array:
     """Return what a chance is at most, except with probability `error` (see `lower_chance`)."""
-    count = np.asarray(successes, dtype=np.float64)
-    inside = np.minimum(count, trials - 1e-12)
-    end = 1 - special.betaincinv(trials - inside, inside + 1, error)
-    return np.where(count < trials, np.minimum(1.0, end * (1 + _OUTWARD)), 1.0)
+    failures = trials - np.asarray(successes, dtype=np.float64)
+    return np.minimum(1.0, np.nextafter(1 - lower_chance(failures, trials, error), 2.0))
 
 
 def epsilon_lower(power: Array | float, level: Array | float, delta: float) -> Array:
