@@ -174,7 +174,7 @@ def test_tight_steps_lie_between_the_fast_ones_and_what_is_attained():
 
 def test_exact_schemes_need_no_tight_search(monkeypatch):
     """Where the attained cost already exceeds the budget, nothing tighter is asked."""
-    from accountants import budget as module
+    from accountants import group as module
 
     asked = []
 
