@@ -198,6 +198,8 @@ def resolve(request: Request, epsilons: tuple[float, ...] | None) -> "Setting":
 
 def _public_share(request: Request) -> float | None:
     """The share that was given, or the one that the table takes."""
+    if request.name == "table1" and request.public_share == 0:
+        raise ValueError("--public-share 0: must be above 0, some methods of table1 need records")
     if request.public_share is not None or request.name != "table1":
         return request.public_share
     from dp2theory.experiments.figures.table1 import PUBLIC_SHARE

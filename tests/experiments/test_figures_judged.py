@@ -206,6 +206,9 @@ def test_growth_of_h_needs_intervals_apart():
     assert grown.holds is True
     assert "log-log slope 0.50" in grown.text
     assert "noise alone predicts h within 5.0 % at the 1 delays" in grown.text
+    steep = judged(ratio(100, 1000.0, 900.0, 1100.0, noise_only=1e4, snr=3.0))
+    assert steep.holds is False  # more than linearly
+    assert "grows" in steep.text
     assert judged(ratio(100, 0.5, 0.4, 0.6, noise_only=1.0, snr=3.0)).holds is False
     assert judged(ratio(100, 1.1, 1.0, 1.2, noise_only=1.0, snr=3.0)).holds is None
     loud = fig3.DelayRatios({}, {}, (ratio(1, 1.0, None, None, noise_only=9.0, snr=2.0),))

@@ -64,11 +64,11 @@ class Delayed:
 def compute(request: FigureRequest) -> FigureResult:
     """Tune SGD, RMSProp, and delayed RMSProp at each delay; run them on the seeds."""
     bench, steps = request.bench(), request.setting.run_steps
-    delays = request.delays or tuple(sorted({max(1, steps // one) for one in DIVISORS}))
+    delays = request.delays_or([max(1, steps // one) for one in DIVISORS])
     sgd = _best(bench, "sgd", [{"learning_rate": rate} for rate in SGD_LEARNING_RATES])
     rmsprop = _best(bench, "rmsprop", [{"learning_rate": rate} for rate in RMSPROP_LEARNING_RATES])
     tuned = {"RMSProp": rmsprop}
-    labels = {delay: f"delayed RMSProp, s = {delay}" for delay in sorted(delays)}
+    labels = {delay: f"delayed RMSProp, s = {delay}" for delay in delays}
     for delay, label in labels.items():
         grid = [
             {

@@ -86,10 +86,8 @@ def compute(request: FigureRequest) -> FigureResult:
     setting = request.setting
     steps = setting.run_steps
     calibration = setting.budget().calibrate()
-    delays = request.delays or tuple(s for s in delay_grid(steps) if s < steps)
-    optimizers = {
-        delay: _optimizer(delay, calibration.noise_multiplier, steps) for delay in sorted(delays)
-    }
+    delays = request.delays_or(delay_grid(steps))
+    optimizers = {delay: _optimizer(delay, calibration.noise_multiplier, steps) for delay in delays}
     items = [(setting, optimizers[s], seed) for s in optimizers for seed in request.seeds]
     traces = request.map("measuring h(s)", trace_run, items)
     count = len(request.seeds)
@@ -138,10 +136,13 @@ def judge(data: DelayRatios) -> Verdict:
     if first.upper is not None and last.lower is not None and last.upper is not None:
         assert first.lower is not None
         if last.lower > first.upper:
-            holds = True
+            holds = data.slope is not None and data.slope <= 1
         elif last.upper < first.lower:
             holds = False
-    move = {True: "grows", False: "falls", None: "is not seen to grow or fall"}[holds]
+    if holds is None:
+        move = "is not seen to grow or fall"
+    else:
+        move = "grows" if last.measured > first.measured else "falls"
     text = (
         f"h(s) {move} from s = {first.delay} ({first.measured:.3g}) to s = {last.delay} "
         f"({last.measured:.3g}), largest {top.measured:.3g} at s = {top.delay}, log-log slope "

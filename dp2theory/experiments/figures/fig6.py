@@ -89,10 +89,10 @@ def compute(request: FigureRequest) -> FigureResult:
     """Ask the planner, tune and run DP² at every delay, the planner's among them."""
     setting, bench = request.setting, request.bench()
     plan = make_plan(setting.budget(), setting.load(), seed=request.seeds[0])
-    wanted = set(request.delays or delay_grid(setting.run_steps))
-    if plan.verdict.recommended_delay is not None:
-        wanted.add(plan.verdict.recommended_delay)
-    delays = sorted(s for s in wanted if s < setting.run_steps)
+    advised = plan.verdict.recommended_delay
+    delays = request.delays_or(delay_grid(setting.run_steps))
+    if advised is not None:
+        delays = sorted({*delays, advised})
     tuned = {f"s = {s}": one for s, one in zip(delays, bench.tune_delays("dp2-rmsprop", delays),
                                                strict=True)}  # fmt: skip
     arms = bench.run({"dp-sgd": bench.base(), **tuned})

@@ -85,6 +85,20 @@ class FigureRequest:
         """The first delay that was given, or T // 40."""
         return self.delays[0] if self.delays else max(1, self.setting.run_steps // 40)
 
+    def delays_or(self, default: Sequence[int]) -> list[int]:
+        """The delays that were given, or those of `default` that leave an adaptive step.
+
+        Raises
+        ------
+        ValueError
+            When none does.
+        """
+        steps = self.setting.run_steps
+        delays = sorted({delay for delay in self.delays or default if delay < steps})
+        if not delays:
+            raise ValueError(f"steps={steps!r}: must be at least 2, or no adaptive phase begins")
+        return delays
+
     def map(self, description: str, function: Callable[..., T], items: Sequence[Any]) -> list[T]:
         """`function(*item)` for each item, in their order, on the executor.
 
