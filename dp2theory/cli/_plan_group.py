@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting
-from dp2theory.cli._unit import group_epsilon, unit_inputs
+from dp2theory.cli._unit import beside_inputs, group_epsilon
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -25,8 +25,8 @@ def group_part(size: int, event: "DpEvent", setting: Setting, *, quiet: bool) ->
 
 
 def group_inputs(size: int, setting: Setting) -> dict[str, Any]:
-    """The unit of privacy among the inputs, where it is a group."""
-    return {} if size == 1 else dict(unit_inputs(size, setting.problem))
+    """The group among the inputs; the budget, and so the unit of privacy, is one record's."""
+    return dict(beside_inputs(size))
 
 
 def print_group(result: dict[str, Any]) -> None:

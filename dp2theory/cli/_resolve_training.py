@@ -14,7 +14,7 @@ from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting, resolve_setting
 from dp2theory.cli._settings import parse_settings
 from dp2theory.cli._training_noise import resolve_noise
-from dp2theory.cli._unit import check_group_size, unit_inputs
+from dp2theory.cli._unit import beside_inputs, check_group_size
 
 if TYPE_CHECKING:
     from dp2theory.cli._training import Request
@@ -346,7 +346,7 @@ def _inputs(
     request: "Request", setting: Setting, budget: "Budget", method: str, advised: bool
 ) -> dict[str, Any]:
     inputs = setting.inputs()
-    inputs |= unit_inputs(request.group_size, setting.problem)
+    inputs |= beside_inputs(request.group_size)
     inputs["method"] = Input(method, default=advised)
     if request.compare is not None:
         inputs["compare"] = Input(request.compare)

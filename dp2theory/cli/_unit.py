@@ -46,6 +46,11 @@ def unit_inputs(group_size: int = 1, problem: object | None = None) -> dict[str,
     }
 
 
+def beside_inputs(group_size: int) -> dict[str, Input]:
+    """The group that is accounted beside a run whose budget is one record's."""
+    return {} if group_size == 1 else {"group_size": Input(group_size, unit="records")}
+
+
 def group_epsilon(
     event: "DpEvent",
     *,

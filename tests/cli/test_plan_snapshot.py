@@ -152,7 +152,7 @@ def test_groups_of_records_are_accounted_for_both_plans(cli):
         group = document["result"]["group"]
         assert group["size"] == 3
         assert group["epsilon"]["upper"] > 2 * document["result"]["epsilon"]["upper"]
-        assert "at most 3 records" in document["inputs"]["unit_of_privacy"]["value"]
+        assert document["inputs"]["unit_of_privacy"]["value"] == "a record"  # of the budget
     text = cli("plan --method snapshot", words.replace("--json", "")).out
     assert f"for groups of 3 records: epsilon in [{group['epsilon']['lower']!r}" in text
     assert "group" not in result(cli(SIZES, "--json"))

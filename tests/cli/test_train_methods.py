@@ -75,7 +75,7 @@ def test_groups_of_records(cli):
     ).document["result"]
     assert group == {"size": 3, "epsilon": account["epsilon"]}
     assert group["epsilon"]["lower"] > 2 * alone["upper"]
-    assert "group of at most 3 records" in outcome["inputs"]["unit_of_privacy"]["value"]
+    assert outcome["inputs"]["unit_of_privacy"]["value"] == "a record"  # of the budget
     assert (
         f"for groups of 3 records: epsilon of one dp2-rmsprop run in [{group['epsilon']['lower']!r}"
         in (cli(TRAIN, words).out)
