@@ -190,7 +190,8 @@ class GroupAccountant(ExactAccountant):
     def epsilon_bracket(self, target_delta: float) -> Bracket:
         """Smallest ε at ``target_delta`` for groups; see `ExactAccountant.epsilon_bracket`."""
         if not self._chained:
-            return super().epsilon_bracket(target_delta)
+            with contextlib.suppress(*self._replaceable):
+                return super().epsilon_bracket(target_delta)
         delta = validation.target_delta(target_delta)
         upper = self._chain_epsilon(delta)
         lower = max(self._single.epsilon_bracket(delta).lower, self._equal_epsilon(delta))
@@ -200,7 +201,8 @@ class GroupAccountant(ExactAccountant):
     def log_delta_bracket(self, target_epsilon: float) -> Bracket:
         """Logarithm of the smallest δ for groups; see `ExactAccountant.log_delta_bracket`."""
         if not self._chained:
-            return super().log_delta_bracket(target_epsilon)
+            with contextlib.suppress(*self._replaceable):
+                return super().log_delta_bracket(target_epsilon)
         epsilon = validation.target_epsilon(target_epsilon)
         upper = self._chain_log_delta(epsilon)
         lower = self._single.log_delta_bracket(epsilon).lower
@@ -211,7 +213,8 @@ class GroupAccountant(ExactAccountant):
     def get_epsilon(self, target_delta: float) -> float:
         """Upper end of ``epsilon_bracket``."""
         if not self._chained:
-            return super().get_epsilon(target_delta)
+            with contextlib.suppress(*self._replaceable):
+                return super().get_epsilon(target_delta)
         return self._chain_epsilon(validation.target_delta(target_delta))
 
     def get_delta(self, target_epsilon: float) -> float:
@@ -228,13 +231,7 @@ class GroupAccountant(ExactAccountant):
         return self._chain_log_delta(epsilon, rough=rough, patient=patient)
 
     def log_delta_estimate(self, target_epsilon: float) -> float:
-        """Saddle-point estimate of log δ, **no bound**; none where a chain is used.
-
-        Raises
-        ------
-        AccuracyError
-            Where a chain is used.
-        """
+        """Saddle-point estimate of log δ, **no bound**; refused where a chain is used."""
         if self._chained:
             raise AccuracyError("a chain of single records has no saddle point to estimate from")
         return super().log_delta_estimate(target_epsilon)
@@ -293,6 +290,11 @@ class GroupAccountant(ExactAccountant):
             exact=False,
             source=", ".join(filter(None, [_SOURCE, single.source])),
         )
+
+    @property
+    def _replaceable(self) -> tuple[type[AccuracyError], ...]:
+        """Refusals in whose place the chain answers: of pairs with too many parts."""
+        return (AccuracyError,) if self._size > 1 else ()
 
     def _equal_epsilon(self, delta: float) -> float:
         with contextlib.suppress(AccuracyError):
