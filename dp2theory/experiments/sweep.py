@@ -14,6 +14,7 @@ from dp2theory.experiments.tasks import run_tasks
 from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.tuning import NOT_ACCOUNTED, check_seeds_apart, tuning_seeds
 from dp2theory.planning.paired import compare_pairs
+from dp2theory.problems.unit import unit_of
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -191,7 +192,7 @@ class Sweep:
         return {
             "problem": setting.problem,
             "problem_options": dict(setting.problem_options),
-            "unit": str(getattr(problem, "unit", "a record")),
+            "unit": unit_of(problem),
             "dataset_size": problem.dataset_size,
             "dimension": problem.dimension,
             "public_share": setting.public_share,
