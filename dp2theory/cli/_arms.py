@@ -147,12 +147,17 @@ def _search(
             phases=_phases(request) if method == resolved.method else None,
             public=resolved.public,
             settings=resolved.settings[method].given(),
-            progress=_by_one(advance),
+            progress=_by_difference(advance),
         )
 
 
-def _by_one(advance: Callable[..., None]) -> Callable[[int, int], None]:
-    def one(_done: int, _total: int) -> None:
-        advance()
+def _by_difference(advance: Callable[..., None]) -> Callable[[int, int], None]:
+    """From a count of what is done in all to steps of a bar."""
+    shown = 0
 
-    return one
+    def until(done: int, _total: int) -> None:
+        nonlocal shown
+        advance(done - shown)
+        shown = done
+
+    return until

@@ -23,9 +23,7 @@ import numpy as np
 
 from dp2theory.optimizers.batches import Sampler, make_sampler
 from dp2theory.optimizers.ledger import Ledger
-from dp2theory.optimizers.protocol import _check_divisor as check_divisor
-from dp2theory.optimizers.protocol import _start as start_parameters
-from dp2theory.optimizers.protocol import make_generator
+from dp2theory.optimizers.protocol import check_divisor, make_generator, start_parameters
 from dp2theory.optimizers.results import RunResult
 from dp2theory.optimizers.statistics import statistic_named
 from dp2theory.optimizers.steps import Optimizer, OptimizerState, Query

@@ -109,11 +109,11 @@ def run(
     divisor = sampler.expected_batch_size
     if expected_batch_size is not None:
         divisor = positive_real("expected_batch_size", expected_batch_size)
-    _check_divisor(optimizer, divisor)
+    check_divisor(optimizer, divisor)
     if record_every is not None:
         record_every = whole_number("record_every", record_every)
     generator, seed = make_generator(rng)
-    start = _start(problem, initial_parameters, generator)
+    start = start_parameters(problem, initial_parameters, generator)
     # One tuple, so that an interrupt cannot leave parameters and state of different steps.
     iterate = start, _start_state(optimizer, problem.dimension, initial_state)
 
@@ -190,7 +190,7 @@ def run(
             raise InterruptedRun(result(completed=False)) from None
 
 
-def _check_divisor(optimizer: Optimizer, expected: float) -> None:
+def check_divisor(optimizer: Optimizer, expected: float) -> None:
     """Refuse an optimizer that reckons with the noise of means over batches of another size."""
     assumed = getattr(optimizer, "expected_batch_size", None)
     if assumed is not None and not math.isclose(assumed, expected, rel_tol=1e-9):
@@ -200,7 +200,8 @@ def _check_divisor(optimizer: Optimizer, expected: float) -> None:
         )
 
 
-def _start(problem: Problem, given: Array | None, rng: np.random.Generator) -> Array:
+def start_parameters(problem: Problem, given: Array | None, rng: np.random.Generator) -> Array:
+    """Return where a run starts: a copy of what was given, or the problem's own start."""
     if given is None:
         return problem.initial_parameters(rng)
     start = check_parameters(given, problem.dimension)

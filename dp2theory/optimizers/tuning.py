@@ -12,10 +12,10 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.optimizers.batched import grid_losses
 from dp2theory.optimizers.batches import make_sampler
 from dp2theory.optimizers.dp2 import Phases, resolve_phases
 from dp2theory.optimizers.grids import GridContext, dp_sgd_grid, grid_of
-from dp2theory.optimizers.protocol import DivergedRun, run
 from dp2theory.optimizers.results import describe_optimizer
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.steps import Optimizer
@@ -191,47 +191,22 @@ class _Runs:
     progress: Callable[[int, int], None] | None
     executor: Executor | None
 
-    def start(self, seed: int) -> Array | None:
-        if isinstance(self.initial_parameters, Mapping):
-            if seed not in self.initial_parameters:
-                raise ValueError(f"initial_parameters has no entry for tuning seed {seed}")
-            return self.initial_parameters[seed]
-        return self.initial_parameters
-
-    def losses(self, grid: Sequence[Optimizer]) -> list[float]:
-        tasks = [
-            (optimizer, self.problem, self.sampling, self.steps, seed, self.start(seed))
-            for optimizer in grid
-            for seed in self.seeds
-        ]
-        outcomes: Iterable[float] = map(_final_loss, tasks)
-        if self.executor is not None:
-            outcomes = self.executor.map(_final_loss, tasks)  # in the order of the tasks
-        losses: list[float] = []
-        for loss in outcomes:
-            losses.append(loss)
-            if self.progress is not None:
-                self.progress(len(losses), len(tasks))
-        return losses
-
-
-def _final_loss(task: tuple[Optimizer, Problem, Sampling, int, int, Array | None]) -> float:
-    optimizer, problem, sampling, steps, seed, start = task
-    try:
-        loss = run(
-            optimizer, problem, sampling=sampling, steps=steps, rng=seed, initial_parameters=start
-        ).final_loss
-    except DivergedRun:
-        return math.inf
-    return loss if math.isfinite(loss) else math.inf
-
 
 def _best(
     runs: _Runs, grid: Sequence[Optimizer], base: TunedOptimizer | None = None
 ) -> TunedOptimizer:
-    losses, k = runs.losses(grid), len(runs.seeds)
+    losses = grid_losses(
+        grid,
+        runs.problem,
+        sampling=runs.sampling,
+        steps=runs.steps,
+        seeds=runs.seeds,
+        initial_parameters=runs.initial_parameters,
+        executor=runs.executor,
+        progress=runs.progress,
+    )
     table = tuple(
-        GridRow(optimizer, tuple(losses[i * k : (i + 1) * k])) for i, optimizer in enumerate(grid)
+        GridRow(optimizer, tuple(row)) for optimizer, row in zip(grid, losses, strict=True)
     )
     best = min(table, key=lambda row: row.mean_loss)  # the first of equals, in grid order
     if math.isinf(best.mean_loss):
