@@ -17,7 +17,7 @@ from concurrent.futures import (
     Future,
     wait,
 )
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
@@ -25,9 +25,19 @@ from dp2theory.experiments.task_data import Task as Task
 from dp2theory.experiments.task_data import TaskResult as TaskResult
 from dp2theory.experiments.task_data import canonical as canonical
 from dp2theory.experiments.task_data import code_id as code_id
+from dp2theory.optimizers.batched import LockstepError, run_batched
 from dp2theory.optimizers.protocol import DivergedRun, run
 
-#: Tasks handed to an executor before the first of them is done.
+if TYPE_CHECKING:
+    from dp2theory.optimizers.results import RunResult
+    from dp2theory.problems.protocol import Problem
+
+#: A task with its key.
+Keyed: TypeAlias = tuple[str, Task]
+
+#: Configurations in a bundle: most of what is shared is shared by five.
+_BUNDLE = 5
+#: Bundles handed to an executor before the first of them is done.
 _IN_FLIGHT = 256
 #: Times a task is handed out again after the process that had it died.
 _RETRIES = 2
@@ -83,6 +93,36 @@ def run_task(task: Task) -> TaskResult:
         )
     except DivergedRun as stop:
         made = stop.partial
+    return _outcome(made, problem)
+
+
+def run_bundle(tasks: Sequence[Task]) -> list[TaskResult]:
+    """Run tasks of one bundle (`bundles`) in this process, in lockstep where that is possible.
+
+    Returns
+    -------
+    list of TaskResult
+        Those of `run_task`, to the last bit.
+    """
+    first = tasks[0]
+    setting = first.setting
+    if len(tasks) > 1:
+        try:
+            rows = run_batched(
+                [task.optimizer() for task in tasks],
+                setting.load(),
+                sampling=setting.description(),
+                steps=setting.run_steps,
+                seeds=[first.seed],
+                expected_batch_size=float(setting.batch_size),
+            )
+            return [_outcome(made, setting.load()) for (made,) in rows]
+        except LockstepError:  # they release differently after all
+            pass
+    return [run_task(task) for task in tasks]
+
+
+def _outcome(made: RunResult, problem: Problem) -> TaskResult:
     with np.errstate(over="ignore", invalid="ignore"):
         finite = made.completed and math.isfinite(made.final_loss)
         metrics = problem.metrics(made.parameters) if finite else {}
@@ -98,9 +138,36 @@ def run_task(task: Task) -> TaskResult:
     )
 
 
-def run_task_text(text: str) -> str:
-    """Run a task given as JSON text and return its result as JSON text; workers call this."""
-    return canonical(run_task(Task.from_json(json.loads(text))).to_json())
+def bundles(tasks: Iterable[Keyed]) -> list[list[Keyed]]:
+    """Group tasks that one worker makes faster together: configurations that share a seed.
+
+    They share its batches and normals. Recorded curves are made one by one.
+
+    Parameters
+    ----------
+    tasks : iterable of (key, Task)
+
+    Returns
+    -------
+    list of list of (key, Task)
+        In the order in which the first of each comes.
+    """
+    groups: dict[str, list[list[Keyed]]] = {}
+    order = []
+    for key, task in tasks:
+        shared = task.identity() | {"settings": None, "noise_multiplier": None}
+        together = groups.setdefault(canonical(shared), [])
+        if task.record_every is not None or not together or len(together[-1]) == _BUNDLE:
+            together.append([])
+            order.append(together[-1])
+        together[-1].append((key, task))
+    return order
+
+
+def run_texts(texts: Sequence[str]) -> list[str]:
+    """Run a bundle given as JSON texts and return its results as JSON texts; workers call this."""
+    results = run_bundle([Task.from_json(json.loads(text)) for text in texts])
+    return [canonical(result.to_json()) for result in results]
 
 
 def run_tasks(
@@ -154,19 +221,37 @@ def run_tasks(
 
     if progress is not None:
         progress(len(found), len(wanted))
-    missing = [(key, task) for key, task in wanted.items() if key not in found]
+    missing = bundles((key, task) for key, task in wanted.items() if key not in found)
     if executor is None:
-        for key, task in missing:
-            # Another process on the same store may have made it in the meantime.
-            made = None if store is None else store.get(key)
-            keep(key, run_task(task) if made is None else made)
+        for bundle in missing:
+            left = _not_made_meanwhile(bundle, store, keep)
+            if left:
+                made = run_bundle([task for _, task in left])
+                for (key, _), result in zip(left, made, strict=True):
+                    keep(key, result)
     else:
         _Distributed(executor, store, keep).run(missing)
     return [found[key] for key, _ in ordered]
 
 
+def _not_made_meanwhile(
+    bundle: Sequence[Keyed],
+    store: ResultStore | None,
+    keep: Callable[[str, TaskResult], None],
+) -> list[Keyed]:
+    """The tasks of a bundle that no other process on the same store has made by now."""
+    left = []
+    for key, task in bundle:
+        made = None if store is None else store.get(key)
+        if made is None:
+            left.append((key, task))
+        else:
+            keep(key, made)
+    return left
+
+
 class _Distributed:
-    """Hands tasks to an executor, some at a time, and takes results as they come."""
+    """Hands bundles to an executor, some at a time, and takes results as they come."""
 
     def __init__(
         self,
@@ -177,64 +262,68 @@ class _Distributed:
         self._executor = executor
         self._store = store
         self._keep = keep
-        self._running: dict[Future[str], tuple[str, Task]] = {}
+        self._running: dict[Future[list[str]], list[Keyed]] = {}
         self._failures: dict[str, int] = {}
 
-    def run(self, missing: Sequence[tuple[str, Task]]) -> None:
+    def run(self, missing: Sequence[list[Keyed]]) -> None:
         waiting = list(reversed(missing))
         try:
             while waiting or self._running:
                 while waiting and len(self._running) < _IN_FLIGHT:
-                    self._submit(*waiting.pop())
+                    self._submit(waiting.pop())
                 if not self._running:
                     break
                 done, _ = wait(self._running, return_when=FIRST_COMPLETED)
                 # In the order they were handed out, whatever order the set has.
                 for future in [one for one in self._running if one in done]:
-                    key, task = self._running.pop(future)
-                    if not self._take(future, key):
-                        waiting.append((key, task))
+                    bundle = self._running.pop(future)
+                    if not self._take(future, bundle):
+                        # One by one, so that a task that kills its worker does so alone.
+                        waiting += [[one] for one in bundle]
         finally:
             for future in self._running:
                 future.cancel()
 
-    def _submit(self, key: str, task: Task) -> None:
-        made = None if self._store is None else self._store.get(key)
-        if made is not None:
-            self._keep(key, made)
+    def _submit(self, bundle: list[Keyed]) -> None:
+        left = _not_made_meanwhile(bundle, self._store, self._keep)
+        if not left:
             return
+        texts = [canonical(task.to_json()) for _, task in left]
         try:
-            future = self._executor.submit(run_task_text, canonical(task.to_json()))
+            future = self._executor.submit(run_texts, texts)
         except BrokenExecutor as error:
             raise WorkerError(f"a worker process died: {_line(error)}") from error
-        self._running[future] = (key, task)
+        self._running[future] = left
 
-    def _take(self, future: Future[str], key: str) -> bool:
-        """Keep the result of a future; whether the task needs no other attempt."""
+    def _take(self, future: Future[list[str]], bundle: Sequence[Keyed]) -> bool:
+        """Keep the results of a future; whether its tasks need no other attempt."""
         try:
-            text = future.result()
+            texts = future.result()
         except CancelledError as error:
             raise WorkerError("the executor dropped a task (is its scheduler gone?)") from error
         except BrokenExecutor as error:
             # Whoever killed the process, its tasks and those of its fellows are lost.
-            self._failures[key] = self._failures.get(key, 0) + 1
-            if self._failures[key] > _RETRIES:
-                raise WorkerError(
-                    f"a worker process died {self._failures[key]} times with this task "
-                    f"(out of memory?): {_line(error)}"
-                ) from error
+            for key, _ in bundle:
+                self._failures[key] = self._failures.get(key, 0) + 1
+                if self._failures[key] > _RETRIES:
+                    raise WorkerError(
+                        f"a worker process died {self._failures[key]} times with this task "
+                        f"(out of memory?): {_line(error)}"
+                    ) from error
             return False
         except Exception as error:
             if type(error).__name__ == "KilledWorker":  # of Dask, which is not imported here
                 raise WorkerError(f"a Dask worker died: {_line(error)}") from error
             raise
-        result = TaskResult.from_json(json.loads(text))
-        if not (self._store.accepts(result.code) if self._store else result.code == code_id()):
-            raise WorkerError(
-                f"a worker runs another version of the code ({result.code[:12]}) than this "
-                f"process ({code_id()[:12]}): install the same everywhere"
-            )
-        self._keep(key, result)
+        for (key, _), text in zip(bundle, texts, strict=True):
+            result = TaskResult.from_json(json.loads(text))
+            code = result.code
+            if not (self._store.accepts(code) if self._store else code == code_id()):
+                raise WorkerError(
+                    f"a worker runs another version of the code ({code[:12]}) than this process "
+                    f"({code_id()[:12]}): install the same everywhere"
+                )
+            self._keep(key, result)
         return True
 
 

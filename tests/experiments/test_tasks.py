@@ -15,10 +15,12 @@ from dp2theory.experiments.tasks import (
     Task,
     TaskResult,
     WorkerError,
+    bundles,
     canonical,
+    run_bundle,
     run_task,
-    run_task_text,
     run_tasks,
+    run_texts,
 )
 from dp2theory.optimizers.protocol import run
 from dp2theory.optimizers.registry import METHODS
@@ -51,7 +53,8 @@ def test_json_keeps_every_bit():
     assert there.final_loss.hex() == (0.1 + 0.2).hex()
     assert there.losses == (1 / 3, math.inf)
     assert math.isnan(there.metrics["odd"])
-    assert json.loads(run_task_text(canonical(TASK.to_json()))) == result().to_json()
+    (text,) = run_texts([canonical(TASK.to_json())])
+    assert json.loads(text) == result().to_json()
 
 
 @pytest.mark.parametrize("fields", [{"format": 0}, {"format": 1, "seed": 3}, {}])
@@ -213,9 +216,44 @@ class Here(Executor):
         if self.count in self.fail:
             future.set_exception(BrokenExecutor("died."))
         else:
-            text = function(*args)
-            future.set_result(self.change(text) if self.change else text)
+            texts = function(*args)
+            future.set_result([self.change(text) if self.change else text for text in texts])
         return future
+
+
+def grid(method, name, values, **settings):
+    return [
+        dataclasses.replace(TASK, method=method, settings=settings | {name: value}, seed=seed,
+                            record_every=None)
+        for value in values
+        for seed in (1, 2)
+    ]  # fmt: skip
+
+
+def test_configurations_of_one_seed_run_together_and_are_the_same_bits():
+    alike = grid("dp-sgd", "learning_rate", [0.1, 0.3, 1.0, 2.0, 4.0, 8.0, 1e300], clip_norm=1.0)
+    delayed = grid(
+        "dp2-rmsprop", "delay", [2, 3], learning_rate=0.3, clip_norm=1.0,
+        adaptive_learning_rate=0.01, preconditioned_clip_norm=100.0,
+    )  # fmt: skip
+    every = [*alike, *delayed, TASK]
+    keyed = [(task.key(), task) for task in every]
+    sizes = [len(bundle) for bundle in bundles(keyed)]
+    assert sizes == [5, 5, 2, 2, 2, 2, 1]
+    assert {key for bundle in bundles(keyed) for key, _ in bundle} == {key for key, _ in keyed}
+    single = [run_task(task) for task in every]
+    assert run_tasks(every) == single
+    assert run_tasks(every, executor=Here()) == single
+    assert run_tasks(every, executor=Here(fail=(1, 2, 9))) == single
+
+
+def test_a_bundle_that_cannot_run_in_lockstep_runs_one_by_one():
+    several = [
+        dataclasses.replace(TASK, record_every=None),
+        dataclasses.replace(TASK, record_every=None, method="sgd", noise_multiplier=0.0,
+                            settings={"learning_rate": 1.0}),
+    ]  # fmt: skip
+    assert run_bundle(several) == [run_task(task) for task in several]
 
 
 def test_no_tasks():
