@@ -11,6 +11,7 @@ from __future__ import annotations
 import csv
 import json
 import sqlite3
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
@@ -179,10 +180,8 @@ def _example(fields: Any, where: str) -> Example:
         separated: Iterable[Any] = tags
     else:
         separated = _text(tags, "tags", where).split("|")
-    words = {
-        *_text(body, "tokens", where).lower().split(),
-        *_text(title, "title", where).lower().split(),
-    }
+    written = f"{_text(body, 'tokens', where)} {_text(title, 'title', where)}"
+    words = {sys.intern(word) for word in written.lower().split()}  # millions, few distinct
     kept = {_text(tag, "tags", where).strip() for tag in separated} - {""}
     if not kept:
         raise ValueError(f"{where}: tags={tags!r} must name at least one tag")
