@@ -41,7 +41,12 @@ def plan(
         str | None,
         typer.Option(help="A problem by name, e.g. text, hetM, movielens-small, digits."),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="Path of u.data, for movielens-100k.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="Path of u.data (movielens-100k), or of the data of imdb, stackoverflow."
+        ),
+    ] = None,
     dataset_size: Annotated[
         int | None, typer.Option(help="Number of records n, when there is no problem.")
     ] = None,

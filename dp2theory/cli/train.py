@@ -35,7 +35,12 @@ def train(
         Path | None,
         typer.Option(help="A pilot (.npz) that was made on these records and is thrown away."),
     ] = None,
-    data: Annotated[str | None, typer.Option(help="Path of u.data, for movielens-100k.")] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="Path of u.data (movielens-100k), or of the data of imdb, stackoverflow."
+        ),
+    ] = None,
     dimension: Annotated[
         int | None, typer.Option(help="Number of parameters, for problems that let one choose.")
     ] = None,
