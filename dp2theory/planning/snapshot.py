@@ -221,8 +221,8 @@ def _notes(budget: Budget, values: dict[str, Any], reach: float | None) -> tuple
         )
     if values["refreshes"] > 1:
         notes.append(
-            "On the problems tried, several snapshots were never better than one of the same "
-            "total price."
+            "On the problems tried, with one exception (digits), several snapshots were no better "
+            "than one of the same total price."
         )
     if reach is not None and reach < LOW_REACH:
         notes.append(
