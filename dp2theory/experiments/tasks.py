@@ -165,9 +165,15 @@ def bundles(tasks: Iterable[Keyed]) -> list[list[Keyed]]:
 
 
 def run_texts(texts: Sequence[str]) -> list[str]:
-    """Run a bundle given as JSON texts and return its results as JSON texts; workers call this."""
-    results = run_bundle([Task.from_json(json.loads(text)) for text in texts])
-    return [canonical(result.to_json()) for result in results]
+    """Run a bundle given as JSON texts and return keys and results as JSON texts.
+
+    Workers call this. The key is computed anew there: it holds the contents of data files.
+    """
+    tasks = [Task.from_json(json.loads(text)) for text in texts]
+    return [
+        canonical({"key": task.key(), "result": result.to_json()})
+        for task, result in zip(tasks, run_bundle(tasks), strict=True)
+    ]
 
 
 def run_tasks(
@@ -316,7 +322,13 @@ class _Distributed:
                 raise WorkerError(f"a Dask worker died: {_line(error)}") from error
             raise
         for (key, _), text in zip(bundle, texts, strict=True):
-            result = TaskResult.from_json(json.loads(text))
+            answer = json.loads(text)
+            if answer["key"] != key:
+                raise WorkerError(
+                    "a worker has other data than this process: is a file or a package another "
+                    "one there, or did it change?"
+                )
+            result = TaskResult.from_json(answer["result"])
             code = result.code
             if not (self._store.accepts(code) if self._store else code == code_id()):
                 raise WorkerError(

@@ -54,7 +54,7 @@ def test_json_keeps_every_bit():
     assert there.losses == (1 / 3, math.inf)
     assert math.isnan(there.metrics["odd"])
     (text,) = run_texts([canonical(TASK.to_json())])
-    assert json.loads(text) == result().to_json()
+    assert json.loads(text) == {"key": TASK.key(), "result": result().to_json()}
 
 
 @pytest.mark.parametrize("fields", [{"format": 0}, {"format": 1, "seed": 3}, {}])
@@ -268,10 +268,27 @@ def test_a_task_whose_worker_died_runs_again():
 
 def test_a_worker_with_other_code_is_refused():
     def other(text):
-        return canonical(json.loads(text) | {"code": "0" * 64})
+        answer = json.loads(text)
+        return canonical(answer | {"result": answer["result"] | {"code": "0" * 64}})
 
     with pytest.raises(WorkerError, match="another version of the code"):
         run_tasks([TASK], executor=Here(change=other))
+
+
+def test_a_worker_with_other_data_is_refused(tmp_path):
+    data = tmp_path / "u.data"
+    data.write_text("".join(f"{u}\t{i}\t3\t1\n" for u in range(1, 5) for i in range(1, 5)))
+    setting = Setting("movielens-100k", 4, steps=2, problem_options={"path": str(data)})
+    task = dataclasses.replace(TASK, setting=setting)
+
+    class Elsewhere(Here):
+        def submit(self, function, /, *args):
+            data.write_text(data.read_text().replace("1\t1\t3", "1\t1\t4.5"))
+            return super().submit(function, *args)
+
+    assert run_tasks([task], executor=Here()) == [run_task(task)]
+    with pytest.raises(WorkerError, match="other data"):
+        run_tasks([task], executor=Elsewhere())
 
 
 def test_errors_of_a_task_are_the_callers():
