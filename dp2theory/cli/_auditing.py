@@ -1,12 +1,13 @@
 """What `audit` does: checks its options, attacks, and prints what is shown."""
 
+import os
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._exit import DEBUG_VARIABLE, ExitCode, fail
 from dp2theory.cli._inputs import (
     RELATIONS,
     default_relation,
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 SAMPLINGS = ("poisson", "without-replacement", "with-replacement")
 SAMPLING_PROBABILITY = 0.5
-MOST = {"dataset_size": 1000, "steps": 1000, "trials": 10_000_000}
+MOST = {"dataset_size": 100, "steps": 1000, "trials": 400_000}
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,14 @@ def audit_request(request: Request) -> None:
 
     check_executor(request.executor)
     with importable_from(Path.cwd()) if request.optimizer else nullcontext():
-        found, inputs = _run(request, resolved, settings)
+        try:
+            found, inputs = _run(request, resolved, settings)
+        except (ValueError, AttributeError, TypeError, ArithmeticError, LookupError) as error:
+            if request.optimizer is None or os.environ.get(DEBUG_VARIABLE):
+                raise
+            raise ValueError(
+                f"--optimizer {request.optimizer}: {type(error).__name__}: {error}"
+            ) from error
     result = found.to_json() | {"unit_of_privacy": "a record"}
     status = "violated" if found.violated else "ok"
     if request.out is not None:

@@ -42,6 +42,8 @@ TRIALS = 10_000
 ERROR = 1e-3
 #: A delta at which so many runs can tell epsilon; they say nothing of events rarer than 1/runs.
 DELTA = 0.05
+#: Fresh runs on each data set times steps, at most: some 3 kB are kept for each.
+MOST_STEPS = 400_000
 _FEWEST_TRIALS = 100
 _MARGIN = 0.15
 
@@ -219,6 +221,11 @@ def audit_optimizer(
     """
     trials = whole_number("trials", trials, minimum=_FEWEST_TRIALS)
     steps = whole_number("steps", steps)
+    if trials * steps > MOST_STEPS:
+        raise ValueError(
+            f"trials={trials} with steps={steps}: their product must be at most {MOST_STEPS:,}, as "
+            "every release is kept"
+        )
     _open_unit("delta", delta)
     _open_unit("error", error)
     whole_number("seed", seed, minimum=0)
@@ -226,6 +233,7 @@ def audit_optimizer(
         real_in("claimed_epsilon", claimed_epsilon, 0.0, float("inf"))
     make: MakeOptimizer = _maker(optimizer)
     pairs = neighbouring_data_sets(sampling, dataset_size, relation)
+    name = _name_of(make(pairs[0].sides[0].problem))
     streams = iter(np.random.SeedSequence(seed).spawn(len(pairs) + 1))
 
     def see(pair: Neighbours, runs: int, stream: np.random.SeedSequence) -> list[Trials]:
@@ -269,7 +277,7 @@ def audit_optimizer(
     deltas = [] if claimed_epsilon is not None else _deltas(evidence)
     points = [AtDelta(d, evidence.epsilon_lower(d), account(d)) for d in (delta, *deltas)]
     return AuditResult(
-        optimizer=make(pair.sides[0].problem).name,
+        optimizer=name,
         epsilon=points[0],
         profile=tuple(points[1:]),
         evidence=evidence,
@@ -315,6 +323,13 @@ def _maker(optimizer: Optimizer | MakeOptimizer) -> MakeOptimizer:
         )
     make: MakeOptimizer = optimizer
     return make
+
+
+def _name_of(made: Any) -> str:
+    for part in ("name", "noise_multiplier", "initial_state", "query", "apply"):
+        if not hasattr(made, part):
+            raise ValueError(f"optimizer: what was made from a problem has no {part}: {made!r:.80}")
+    return str(made.name)
 
 
 def _account(event: DpEvent, relation: str, claimed: float | None) -> Callable[[float], Bracket]:

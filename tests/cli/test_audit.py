@@ -40,6 +40,14 @@ def leaky(problem):
 
 
 right = DpSgd(0.1, 1.0, 1.0)
+kind = DpSgd
+nothing = len
+
+
+def open_one(problem):
+    from dp2theory.optimizers.sgd import Sgd
+
+    return Sgd(0.1)
 '''
 
 
@@ -111,6 +119,18 @@ def test_a_right_own_optimizer_passes(cli: Any, own: str) -> None:
     assert cli(f"{FAST} --optimizer {own}:right --quiet").code == 0
 
 
+def test_an_optimizer_without_noise_has_no_epsilon(cli: Any, own: str) -> None:
+    done = cli(f"{FAST} --optimizer {own}:open_one --json")
+    assert done.code == 0
+    assert done.document["result"]["epsilon"]["accounted"]["upper"] == "inf"
+    assert done.document["result"]["power"] == 0
+
+
+@pytest.mark.parametrize(("name", "told"), [("kind", "TypeError"), ("nothing", "len")])
+def test_what_makes_no_optimizer_is_refused(cli: Any, own: str, name: str, told: str) -> None:
+    cli(f"{FAST} --optimizer {own}:{name}").refused(2, f"--optimizer {own}:{name}", told)
+
+
 def test_a_claim_is_judged(cli: Any) -> None:
     words = "--method dp-sgd --noise-multiplier 0.4 --delta 1e-5"
     done = cli(f"{FAST} {words} --claimed-epsilon 1 --json")
@@ -133,6 +153,8 @@ def test_a_claim_is_judged(cli: Any) -> None:
         ("--method dp-sgd --trials 0", ("--trials 0",)),
         ("--method dp-sgd --steps 0", ("--steps 0",)),
         ("--method dp-sgd --steps 1001", ("--steps 1001", "1,000")),
+        ("--method dp-sgd --steps 100", ("steps=100", "400,000")),
+        ("--method dp-sgd --dataset-size 101", ("--dataset-size 101",)),
         ("--method dp-sgd --delta 0", ("--delta 0",)),
         ("--method dp-sgd --delta nan", ("--delta nan",)),
         ("--method dp-sgd --seed -1", ("--seed -1",)),
