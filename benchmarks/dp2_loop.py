@@ -18,14 +18,9 @@ from __future__ import annotations
 
 import os
 
-# Before NumPy and XLA load their threads.
+# Before NumPy loads its BLAS.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-os.environ.setdefault(
-    "XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
-)
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-os.environ["JAX_ENABLE_X64"] = "1"
 
 import gc
 import statistics
@@ -44,6 +39,12 @@ from dp2theory.optimizers.protocol import run
 from dp2theory.problems.linear import LinearProblem, Logistic
 from dp2theory.problems.rows import DenseRows, SparseRows
 
+#: What jax is started with: one thread, and float64 where it is asked for.
+XLA = {
+    "XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1",
+    "JAX_PLATFORMS": "cpu",
+    "JAX_ENABLE_X64": "1",
+}
 RECORDS, DIMENSION, ACTIVE = 2_000, 10_000, 100
 BATCH_SIZE, DELAY, STEPS = 64, 25, 200
 ROUNDS = 9
@@ -115,7 +116,10 @@ def draw_noise(rng: np.random.Generator) -> Work:
 
 def peers(data: Data) -> dict[str, Work]:
     """The contestants in JAX; raises ImportError without jax."""
-    from benchmarks._jax_peer import Peer
+    os.environ.update(XLA)
+    from benchmarks._jax_peer import VERSION, Peer
+
+    print(f"jax {VERSION}, jit, {', '.join(f'{k}={v!r}' for k, v in XLA.items())}")
 
     def of(*, dense: bool, precision: str) -> Peer:
         rows = data.columns, data.values, data.targets
@@ -173,9 +177,6 @@ def main() -> int:
     )
     try:
         contestants |= peers(data)
-        from benchmarks._jax_peer import VERSION
-
-        print(f"jax {VERSION}, jit, XLA_FLAGS={os.environ['XLA_FLAGS']!r}, JAX_ENABLE_X64=1")
     except ImportError as error:
         absent = str(error)
     seconds = measure(contestants)
