@@ -128,7 +128,10 @@ def ablations_figure(result: Mapping[str, Any]) -> Figure:
     data = result["data"]
     baseline = next(arm for arm in data["arms"] if arm["label"] == data["baseline"])
     return _rows_figure(
-        result, baseline, [_name_with_epsilon(arm) for arm in data["arms"]], "DP² and its ablations"
+        result,
+        baseline,
+        [_name_with_epsilon(arm) for arm in data["arms"]],
+        f"DP² and its ablations at s = {data['delay']}",
     )
 
 

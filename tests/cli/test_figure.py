@@ -90,7 +90,9 @@ def test_delays(drawn):
 
 
 def test_ablations_at_equal_noise_and_at_equal_privacy(drawn):
-    data = drawn("fig7", "--delays 5")["data"]
+    data = drawn("fig7", "--delays 4,5")["data"]
+    assert data["delay"] in data["delays_tried"] == [4, 5]
+    assert {arm["settings"].get("delay", data["delay"]) for arm in data["arms"]} == {data["delay"]}
     arms = {arm["label"]: arm for arm in data["arms"]}
     dp2, noise = arms["DP²-RMSProp"], arms["ablation 1, equal noise"]
     assert noise["noise_multiplier"] == dp2["noise_multiplier"]

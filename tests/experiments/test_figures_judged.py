@@ -152,9 +152,10 @@ def test_ablations(equal, first, holds):
         fig7.EQUAL_PRIVACY: arm("b", equal),
         fig7.FIRST: arm("c", first),
     }
-    verdict = fig7.judge(fig7.Ablations(arms))
+    verdict = fig7.judge(fig7.Ablations(arms, 19, (9, 19)))
     assert verdict.holds is holds
     assert "at ε ≤ 4.5" in verdict.text
+    assert verdict.text.startswith("At s = 19, ablation 1, equal privacy")
 
 
 @pytest.mark.parametrize(

@@ -82,7 +82,7 @@ DATA = {
         "delays": [{"delay": s, "arm": arm(f"s = {s}", value, method="dp2-rmsprop")}
                    for s, value in ((2, 0.49), (4, 0.45), (16, "inf"))],
     },
-    "fig7": {"baseline": "DP²-RMSProp", "arms": [
+    "fig7": {"baseline": "DP²-RMSProp", "delay": 4, "arms": [
         arm("DP-SGD", 0.5, method="dp-sgd"), arm("DP²-RMSProp", 0.45, method="dp2-rmsprop"),
         arm("ablation 2, noise first", "inf", method="dp2-rmsprop-noise-first", against=1.2)]},
     "table1": {"baseline": "dp-sgd", "arms": [one | {"side_information": "nothing"}

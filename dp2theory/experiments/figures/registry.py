@@ -20,8 +20,8 @@ FIGURES: dict[str, str] = {
     "fig7": "ablations",
     "table1": "side information",
 }
-#: Figures that vary the delay; the others hold one.
-VARY_DELAYS = ("fig2", "fig3", "fig6")
+#: Figures that vary the delay, or choose among several; the others hold one.
+VARY_DELAYS = ("fig2", "fig3", "fig6", "fig7")
 #: Figures that vary the budget.
 VARY_EPSILON = ("fig5",)
 
