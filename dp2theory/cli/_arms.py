@@ -41,14 +41,15 @@ def make_arms(
         if request.pilot:
             pilot = _pilot_settings(method, compare, resolved.noise_multiplier_of(resolved.method))
     return (
-        Arm(resolved.method, method, pilot, delay_by_pilot=not _phases(request)),
+        Arm(resolved.method, method, pilot, delay_by_pilot=not _phases(resolved, resolved.method)),
         None if resolved.compare is None else Arm(resolved.compare, compare),
     )
 
 
-def _phases(request: "Request") -> dict[str, int]:
-    values = {name: getattr(request, name) for name in PHASES}
-    return {name: value for name, value in values.items() if value is not None}
+def _phases(resolved: Resolved, method: str) -> dict[str, Any]:
+    """The phase lengths that the user gave a method, by options or by --set."""
+    given = resolved.settings[method].given()
+    return {name: given[name] for name in PHASES if name in given}
 
 
 def _optimizer(resolved: Resolved, method: str) -> Any:
@@ -95,6 +96,8 @@ def _tuned(
     for name in (resolved.method, resolved.compare):
         if name is not None and name not in GRIDS:
             raise ValueError(f"--tune: {name} has no grid; tunable are {', '.join(GRIDS)}")
+        if name is not None:
+            _check_fixed(resolved, name)
     sigma, plan = resolved.noise_multiplier_of("dp-sgd"), resolved.plan
     if plan is not None and resolved.compare is None:
         base = DpSgd(plan.learning_rate, plan.clip_norm, sigma)
@@ -123,6 +126,31 @@ def _tuned(
     return method, compare, pilot
 
 
+def _check_fixed(resolved: Resolved, method: str) -> None:
+    """Refuse settings that a method's grid would pass over.
+
+    What runs would have other settings than asked for, and perhaps other releases than those that
+    the noise was calibrated for.
+    """
+    from dp2theory.optimizers.grids import GridContext, grid_of
+    from dp2theory.optimizers.phases import Phases
+    from dp2theory.optimizers.registry import MODIFIERS
+    from dp2theory.optimizers.sgd import DpSgd
+
+    option = "--set" if method == resolved.method else "--compare-set"
+    given = resolved.settings[method].given()
+    fixed = {name: value for name, value in given.items() if name not in PHASES}
+    for name in fixed.keys() & set(MODIFIERS):
+        raise ValueError(f"{option} {name}={fixed[name]}: no grid has it; leave out it or --tune")
+    base, steps = DpSgd(1.0, 1.0, 1.0), resolved.budget.steps
+    grid = grid_of(method)(GridContext(1.0, steps, base, Phases(1, 1), resolved.public, 1.0, fixed))
+    for name, value in fixed.items():
+        if any(getattr(one, name) != value for one in grid):
+            raise ValueError(
+                f"{option} {name}={value}: the grid has its own; leave it out"
+            )
+
+
 def _search(
     request: "Request",
     resolved: Resolved,
@@ -144,7 +172,7 @@ def _search(
             seeds=keys,
             base=base,
             pilot=start,
-            phases=_phases(request) if method == resolved.method else None,
+            phases=_phases(resolved, method),
             public=resolved.public,
             settings=resolved.settings[method].given(),
             progress=_by_difference(advance),

@@ -264,6 +264,7 @@ def _check_same_run(setting: Setting, plan: "PilotState") -> None:
         ("steps", setting.run.steps, plan.budget.steps),
         ("delta", setting.delta.value, plan.budget.target_delta),
         ("relation", setting.run.relation, plan.budget.relation),
+        ("sampling", setting.run.sampling, plan.budget.sampling_scheme),
     ):
         if ours != theirs:
             raise ValueError(f"{option(name)} {ours}: the plan was made with {theirs}")
@@ -313,15 +314,18 @@ def exceeds(epsilon: float, budget: "Budget") -> bool:
 
 
 def _settings(request: "Request", plan: "PilotState | None", method: str) -> "Settings":
+    from dp2theory.optimizers.registry import has_setting
     from dp2theory.planning.methods import Settings
     from dp2theory.planning.pilot import PILOT_RATE
 
     planned: dict[str, float] = {}
     if plan is not None and not request.tune:
         planned["clip_norm"] = plan.clip_norm
-        if method != "dp-rmsprop":  # whose learning rate is of another kind
-            share = PILOT_RATE if method == "dp2-rmsprop" else 1.0
-            planned["learning_rate"] = share * plan.learning_rate
+        # The learning rates of other methods are of another kind than DP-SGD's.
+        if method == "dp-sgd":
+            planned["learning_rate"] = plan.learning_rate
+        elif has_setting(method, "adaptive_learning_rate"):  # its other phases are DP-SGD's
+            planned["learning_rate"] = PILOT_RATE * plan.learning_rate
     given = {name: getattr(request, name) for name in SETTINGS}
     given = {name: value for name, value in given.items() if value is not None}
     more = parse_settings("--set", request.set_values)

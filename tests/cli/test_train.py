@@ -96,6 +96,17 @@ def test_plan_is_continued_for_t_releases_in_all(cli, plan_file):
     assert rest["epsilon"]["upper"] < 0.95 * found["epsilon"]["lower"]
 
 
+def test_a_plans_learning_rate_is_dp_sgds_alone(cli, plan_file):
+    """Those of methods that divide by a root of second moments are of another kind."""
+    planned = result(cli(f"train --plan {plan_file} --method dp-sgd --json"))["method"]["settings"]
+    for method in ("dp-rmsprop", "dp-adam"):
+        own = result(cli(f"train --plan {plan_file} --method {method} --json"))["method"][
+            "settings"
+        ]
+        alone = result(cli(TRAIN, f"--method {method} --epsilon 3 --json"))["method"]["settings"]
+        assert own["learning_rate"] == alone["learning_rate"] < planned["learning_rate"]
+
+
 def test_plan_without_a_method_runs_what_it_advises(cli, plan_file):
     planned = result(cli(f"plan {PROBLEM}", "--epsilon 3 --seed 2 --json"))
     document = cli(f"train --plan {plan_file} --json").document
@@ -202,8 +213,18 @@ def test_interrupted_training_keeps_what_is_there(cli, tmp_path, monkeypatch):
 
 
 def test_interrupted_while_tuning(cli, tmp_path, monkeypatch):
+    from dp2theory.optimizers.batches import PoissonSampler
+
     monkeypatch.chdir(tmp_path)
-    interrupt_at(monkeypatch, 1000)
+    sample, seen = PoissonSampler.sample, [0]
+
+    def stop(*args):  # at a batch: grids run in lockstep, without `release_mean`
+        seen[0] += 1
+        if seen[0] == 1000:
+            raise KeyboardInterrupt
+        return sample(*args)
+
+    monkeypatch.setattr(PoissonSampler, "sample", stop)
     cli(TRAIN, BOTH, "--epsilon 3 --tune --json").refused(130, "dp2theory-train-interrupted.json")
     document = json.loads((tmp_path / "dp2theory-train-interrupted.json").read_text())
     validate(document)
@@ -273,6 +294,8 @@ def test_bad_input_is_one_line_and_exit_2(cli, command, words):
         ("--noise-multiplier 9", "--noise-multiplier 9"),
         ("--delta 1e-6", "--delta 1e-06"),
         ("--relation replace-one", "--relation replace-one"),
+        ("--sampling without-replacement", "--sampling without-replacement"),
+        ("--sampling with-replacement", "--sampling with-replacement"),
         ("--pilot", "--pilot"),
         ("--method sgd", "no noise"),
     ],

@@ -108,5 +108,26 @@ def test_refusals(cli, options, words):
     cli(TRAIN, options).refused(2, words)
 
 
+def test_tuning_keeps_the_delay_that_the_noise_was_calibrated_for(cli):
+    words = "--method dp2-rmsprop-extra-noise --epsilon 3 --tune --tune-seeds 1 --set delay=30"
+    found = result(cli(TRAIN, words, "--json"))
+    assert found["method"]["settings"]["delay"] == 30
+    assert 3 * (1 - 1e-6) < found["epsilon"]["upper"] <= 3
+
+
+@pytest.mark.parametrize(
+    ("words", "complaint"),
+    [
+        ("--method snapshot --set momentum=0.5", "--set momentum=0.5"),
+        (
+            "--method dp2-rmsprop --compare dp2-rmsprop-noise-aware --compare-set noise_floor=2",
+            "--compare-set noise_floor=2",
+        ),
+    ],
+)
+def test_tuning_passes_over_no_setting(cli, words, complaint):
+    cli(TRAIN, words, "--epsilon 3 --tune --tune-seeds 1").refused(2, complaint)
+
+
 def test_shuffled_epochs_are_not_drawn(cli):
     cli(TRAIN, "--method dp-sgd --epsilon 3 --sampling shuffled-epochs").refused(5, "not supported")
