@@ -108,7 +108,6 @@ def cluster():
         yield running.scheduler_address
 
 
-@pytest.mark.slow  # seconds, to start a cluster and import everything in its workers
 def test_a_dask_cluster_gives_the_same_bits(cluster):
     with open_executor(f"dask:{cluster}") as executor:
         assert run_tasks(tasks(5), executor=executor) == run_tasks(tasks(5))
