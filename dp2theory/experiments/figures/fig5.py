@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dp2theory.experiments.figures.bench import Arm
 from dp2theory.experiments.figures.comparison import below, compare
-from dp2theory.experiments.figures.fig4 import METHODS, NOTES
+from dp2theory.experiments.figures.fig4 import HELD, METHODS, NOTES
 from dp2theory.experiments.figures.result import FigureResult, Verdict
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def compute(request: FigureRequest) -> FigureResult:
         tuned = {name: bench.tune(name, delay=delay) for name in METHODS}
         found.append((epsilon, bench.run(tuned)))
     data = Budgets(tuple(found))
-    return request.result("fig5", TITLE, judge(data), data, NOTES, tuned=True)
+    return request.result("fig5", TITLE, judge(data), data, (HELD, *NOTES), tuned=True)
 
 
 def judge(data: Budgets) -> Verdict:

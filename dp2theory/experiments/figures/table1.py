@@ -82,6 +82,7 @@ def compute(request: FigureRequest) -> FigureResult:
     notes = (
         f"{share:.1%} of the records are public; n counts the others, on which every method runs "
         "and which ε protects. Public records are drawn from the same data: the friendliest case.",
+        fig4.HELD,
         *fig4.NOTES,
     )
     return request.result("table1", TITLE, judge(data), data, notes, tuned=True)
