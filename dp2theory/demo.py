@@ -135,8 +135,8 @@ def play(scene: Scene, *, quiet: bool = False) -> dict[str, Any]:
 def make_arms(scene: Scene, plan: Plan) -> tuple[Arm, Arm]:
     """DP², from its pilots where the plan advises it, and DP-SGD from step 0."""
     from dp2theory.optimizers.dp2 import Dp2RmsProp
-    from dp2theory.optimizers.sgd import DpSgd
     from dp2theory.optimizers.grid_context import PRECONDITIONED_CLIP_NORM
+    from dp2theory.optimizers.sgd import DpSgd
     from dp2theory.planning.comparison import Arm, PilotSettings
 
     sigma = plan.noise_multiplier

@@ -146,9 +146,7 @@ def _check_fixed(resolved: Resolved, method: str) -> None:
     grid = grid_of(method)(GridContext(1.0, steps, base, Phases(1, 1), resolved.public, 1.0, fixed))
     for name, value in fixed.items():
         if any(getattr(one, name) != value for one in grid):
-            raise ValueError(
-                f"{option} {name}={value}: the grid has its own; leave it out"
-            )
+            raise ValueError(f"{option} {name}={value}: the grid has its own; leave it out")
 
 
 def _search(
