@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 from collections.abc import Iterable, Mapping, Sequence
@@ -13,7 +14,13 @@ import scipy
 
 from dp2theory import __version__
 from dp2theory.experiments.study_checks import MEAN_REGRET, REGRET, Check
-from dp2theory.experiments.study_losses import Advice, Measured
+from dp2theory.experiments.study_disappointments import (
+    advice_text,
+    disappointments,
+    interval_text,
+    tuned_regret,
+)
+from dp2theory.experiments.study_losses import Measured
 from dp2theory.experiments.study_runs import PILOTS, SWITCHED
 from dp2theory.experiments.study_scenes import CHECKS
 from dp2theory.experiments.tasks import code_id
@@ -23,7 +30,6 @@ from dp2theory.optimizers.tuning import NOT_ACCOUNTED
 from dp2theory.planning.paired import compare_pairs
 
 if TYPE_CHECKING:
-    from accountants import Bracket
     from dp2theory.experiments.study import Study
     from dp2theory.experiments.study_runs import Bench
 
@@ -31,7 +37,7 @@ _TITLES = {
     "dp-sgd": "DP² against DP-SGD",
     "dp-rmsprop": "DP² against DP-RMSProp",
     "sweet-spot": "A best delay inside the grid",
-    "real-data": "Real data: no gain, no loss",
+    "real-data": "Real data: close to DP-SGD",
     "snapshot": "The private geometry snapshot (beyond the paper) against DP-SGD",
     "noise-first": "Ablation 2: noise, then precondition",
     "extra-noise": "Ablation 1: extra noise at every step, at equal privacy",
@@ -57,7 +63,7 @@ def write_study(
     names : sequence of str
         The claims that were asked for.
     """
-    facts = {
+    facts: dict[str, Any] = {
         "version": __version__,
         "seeds_from": __version__ if bench.text is None else bench.text,
         "tuning_seeds": list(bench.seeds("tuning", bench.tuning_seeds)),
@@ -67,8 +73,8 @@ def write_study(
         "scipy": scipy.__version__,
         "machine": platform.machine(),
         "code": code_id(),
-        **effort,
     }
+    facts |= _in_all(folder / "study.json", facts, effort)
     write_json(
         folder / "study.json",
         {
@@ -82,6 +88,19 @@ def write_study(
         },
     )
     write_text(folder / "study.md", page(study, facts, bench, names))
+
+
+def _in_all(path: Path, facts: Mapping[str, Any], effort: Mapping[str, Any]) -> dict[str, Any]:
+    """The effort, with that of the attempts whose figures stood there: same code, same seeds."""
+    total = dict(effort) | {"attempts": 1}
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))["facts"]
+        if all(before[name] == facts[name] for name in ("code", "seeds_from")):
+            for name in ("wall_seconds", "cpu_seconds", "attempts"):
+                total[name] += int(before[name])
+    except (OSError, ValueError, KeyError, TypeError):
+        pass  # nothing there, or nothing of ours
+    return total
 
 
 def page(study: Study, facts: Mapping[str, Any], bench: Bench, names: Sequence[str]) -> str:
@@ -99,7 +118,7 @@ def page(study: Study, facts: Mapping[str, Any], bench: Bench, names: Sequence[s
             for name in CHECKS
             if name in names
         ),
-        _disappointments(study),
+        disappointments(study),
         _losses(study.measured),
         _advice(study.measured),
         _predictions(study.measured),
@@ -117,7 +136,10 @@ def _summary(checks: Sequence[Check]) -> str:
 
 def _setup(facts: Mapping[str, Any], bench: Bench) -> str:
     found = facts["runs_found_in_the_store"]
-    stored = f" ({found} runs came from the store of an earlier attempt)" if found else ""
+    attempts = facts["attempts"]
+    stored = f" over {attempts} attempts" if attempts > 1 else ""
+    if found:
+        stored += f" (the last one found {found} runs in its store)"
     return (
         "## How\n\n"
         f"Every method is tuned by its fixed grid: all configurations on {SCREENING_SEEDS} seeds, "
@@ -125,7 +147,8 @@ def _setup(facts: Mapping[str, Any], bench: Bench) -> str:
         "from step 0 on evaluation seeds, which are the same for all methods of a problem, so "
         "that they meet the same batches and, for as long as they draw alike, the same noise. All "
         "methods of a problem meet the same (ε, δ), all their releases counted. Intervals are 95 % "
-        "intervals over evaluation seeds (Fieller's, of ratios of paired means): they do not cover "
+        "intervals over evaluation seeds (Fieller's for ratios of paired means, order statistics "
+        "for medians): they do not cover "
         "the choice of hyper-parameters, nor other data. A claim that holds for the mean, but not "
         "for the whole interval, is marked as within noise.\n\n"
         f"{NOT_ACCOUNTED} Losses and metrics are computed on private records without noise, for "
@@ -145,7 +168,7 @@ def _claim(name: str, checks: Sequence[Check]) -> str:
         (
             check.problem,
             f"{check.measured:.4f}",
-            _interval(check.interval),
+            interval_text(check.interval),
             f"{check.sense} {check.bar:g}",
             check.verdict,
             check.note,
@@ -155,52 +178,6 @@ def _claim(name: str, checks: Sequence[Check]) -> str:
     return f"## {_TITLES[name]}\n\nMeasured: {first.claim} (`--only {name}`).\n\n" + _table(
         ("problem", "measured", "95 % interval", "bar", "verdict", "note"), rows
     )
-
-
-def _disappointments(study: Study) -> str:
-    """What a reader who hopes for DP² should know, as the figures say it."""
-    lines = []
-    for check in study.checks:
-        if not check.passed:
-            lines.append(
-                f"{check.problem}: {check.claim} is {check.measured:.4f}, wanted {check.sense} "
-                f"{check.bar:g}."
-            )
-    for one in study.measured:
-        if not one.grid:
-            continue
-        pairs = one.best.over(one.arms["dp-sgd"])
-        upper = pairs.ratio if pairs.ratio_interval is None else pairs.ratio_interval.upper
-        if upper >= 1:
-            lines.append(
-                f"{one.problem}: DP² at its best delay is at {pairs.ratio:.4f} "
-                f"{_interval(pairs.ratio_interval)} of DP-SGD's train loss: no gain that could be "
-                "told from none."
-            )
-    for one in study.measured:
-        worst = _tuned_regret(one)
-        if worst is not None and worst > MEAN_REGRET:
-            lines.append(
-                f"{one.problem}: a pilot that walks with the *tuned* DP-SGD's step sizes advises "
-                f"{_words(one.tuned_advice[:1])}, which costs {100 * (worst - 1):.1f} % more train "
-                "loss than the best choice; the planner's default steps (clip norm 1, effective "
-                "step 1) are what the regret above is about."
-            )
-    if not lines:
-        return ""
-    return "## What disappoints\n\n" + "\n".join(f"- {line}" for line in lines) + "\n"
-
-
-def _tuned_regret(one: Measured) -> float | None:
-    """Regret of the advice at tuned steps; None where that delay was not run."""
-    if not one.tuned_advice:
-        return None
-    given = one.tuned_advice[0]
-    if given.delay is not None and given.delay not in one.delays:
-        return None
-    arm = one.arms["dp-sgd"] if given.delay is None else one.delays[given.delay]
-    choices = [one.arms["dp-sgd"], *one.delays.values()]
-    return arm.mean / min(choice.mean for choice in choices)
 
 
 def _losses(measured: Sequence[Measured]) -> str:
@@ -221,7 +198,7 @@ def _losses(measured: Sequence[Measured]) -> str:
                     name,
                     f"{arm.mean:.4f}",
                     "" if pairs is None else f"{pairs.ratio:.4f}",
-                    "a run diverged" if pairs is None else _interval(pairs.ratio_interval),
+                    "a run diverged" if pairs is None else interval_text(pairs.ratio_interval),
                     f"{arm.noise_multiplier:.4f}",
                     f"[{arm.epsilon.lower:.4f}, {arm.epsilon.upper:.4f}]",
                 )
@@ -241,13 +218,13 @@ def _advice(measured: Sequence[Measured]) -> str:
         if one.switched:
             base = one.arms["dp-sgd"].losses[: len(one.switched)]
             pairs = compare_pairs(one.switched, base)
-            online = f"{pairs.ratio:.4f} {_interval(pairs.ratio_interval)}"
-        tuned = _tuned_regret(one)
+            online = f"{pairs.ratio:.4f} {interval_text(pairs.ratio_interval)}"
+        tuned = tuned_regret(one)
         rows.append(
             (
                 one.problem,
-                _words(one.advice),
-                _words(one.tuned_advice),
+                advice_text(one.advice),
+                advice_text(one.tuned_advice),
                 "" if tuned is None else f"{tuned:.4f}",
                 online,
             )
@@ -273,18 +250,6 @@ def _advice(measured: Sequence[Measured]) -> str:
             ),
             rows,
         )
-    )
-
-
-def _words(advice: Sequence[Advice]) -> str:
-    counts: dict[str, list[float]] = {}
-    for one in advice:
-        what = one.advice if one.delay is None else f"{one.advice}, delay {one.delay}"
-        counts.setdefault(what, []).append(one.snr)
-    return "; ".join(
-        f"{f'{len(ratios)} x ' if len(advice) > 1 else ''}{what} "
-        f"({min(ratios):.2g}{f' to {max(ratios):.2g}' if len(ratios) > 1 else ''})"
-        for what, ratios in counts.items()
     )
 
 
@@ -321,10 +286,6 @@ def _predictions(measured: Sequence[Measured]) -> str:
             rows,
         )
     )
-
-
-def _interval(interval: Bracket | None) -> str:
-    return "" if interval is None else f"[{interval.lower:.4f}, {interval.upper:.4f}]"
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -99,6 +99,8 @@ def test_it_writes_what_it_found_resumes_and_says_by_its_exit_code_what_it_found
     again = json.loads((tmp_path / "study.json").read_text())
     assert again["problems"] == written["problems"]
     assert again["passed"] is False
+    assert again["facts"]["attempts"] == 2
+    assert again["facts"]["cpu_seconds"] >= written["facts"]["cpu_seconds"]
     assert "Missed: privacy on het" in (tmp_path / "study.md").read_text()
 
 
