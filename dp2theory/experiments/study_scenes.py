@@ -26,7 +26,7 @@ CHECKS = (
 #: where runs take long.
 ALL_DELAYS = (320, 160, 80, 40, 20, 10, 4)
 SOME_DELAYS = (160, 80, 40, 20, 10)
-FEW_DELAYS = (80, 40, 20)
+SHORT_DELAYS = (320, 160, 80, 40)
 TWO_DELAYS = (80, 40)
 #: Shapes (those of a named instance) of the problems that are drawn afresh from the seeds.
 FRESH_SHAPES = ("het", "hetB", "hetM")
@@ -95,7 +95,7 @@ def scenes(text: str | None = None) -> tuple[Scene, ...]:
             "text",
             SETTINGS["text"],
             ("real-data", "snapshot", "regret", "delay-ratio", "privacy"),
-            FEW_DELAYS,
+            SHORT_DELAYS,
         ),
         Scene(
             "movielens-small",
