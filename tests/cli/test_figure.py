@@ -193,19 +193,17 @@ def test_nothing_is_written_when_drawing_fails(cli, tmp_path, monkeypatch):
 
 
 def test_interrupted_runs_are_kept_and_gone_on_from(cli, tmp_path, monkeypatch):
-    from dp2theory.experiments import tasks
+    from dp2theory.experiments.sweep import Memory
 
     monkeypatch.chdir(tmp_path)
-    done = []
 
-    def stopped(task, *, real=tasks.run_task):
-        if len(done) == 5:
+    def stopped(self, key, task, result):
+        if len(self.kept) == 5:
             raise KeyboardInterrupt
-        done.append(task)
-        return real(task)
+        self.kept[key] = (task, result)
 
     with monkeypatch.context() as patch:
-        patch.setattr(tasks, "run_task", stopped)
+        patch.setattr(Memory, "put", stopped)
         made = cli(f"figure fig4 {SIZES} {TUNED}")
     made.refused(130, "5 runs are kept in dp2theory-figure-interrupted.sqlite")
     assert [path.name for path in tmp_path.iterdir()] == ["dp2theory-figure-interrupted.sqlite"]
