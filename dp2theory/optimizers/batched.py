@@ -273,7 +273,7 @@ def _result(lane: _Lane, problem: Problem, sampling: Sampling) -> RunResult:
         ledger=lane.ledger.event(lane.optimizer.noise_multiplier),
         seed=lane.draws.seed,
         bit_generator=type(lane.draws.generator.bit_generator).__name__,
-        completed=not lane.diverged,
+        completed=not lane.diverged and bool(np.isfinite(lane.parameters).all()),
     )
 
 

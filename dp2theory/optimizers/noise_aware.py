@@ -32,7 +32,7 @@ import numpy as np
 
 from dp2theory.optimizers.accumulators import MovingAverage, effective_terms
 from dp2theory.optimizers.adaptive import ClippedPhases, ClippedQueries, EveryStep
-from dp2theory.optimizers.variants import phase_mean_variance
+from dp2theory.optimizers.variants import noise_variance, phase_mean_variance
 from dp2theory.problems.protocol import Array
 
 Floor: TypeAlias = Literal["signal", "certainty"]
@@ -119,11 +119,12 @@ class DpRmsPropNoiseAware(ClippedQueries, EveryStep):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_floor(self.floor)
+        _ = self.second_moment  # refuses a noise that cannot be squared
 
     @property
     def second_moment(self) -> NoiseAwareAverage:
         """The debiased average with its floor."""
-        variance = (self.noise_multiplier * self.clip_norm / self.expected_batch_size) ** 2
+        variance = noise_variance(self.noise_multiplier, self.clip_norm, self.expected_batch_size)
         return NoiseAwareAverage(self.ema, variance, self.floor, self.noise_floor)
 
 
@@ -170,6 +171,7 @@ class Dp2RmsPropNoiseAware(ClippedPhases):
     def __post_init__(self) -> None:
         super().__post_init__()
         _check_floor(self.floor)
+        _ = self.second_moment  # refuses a noise that cannot be squared
 
     @property
     def second_moment(self) -> NoiseAwareAverage:

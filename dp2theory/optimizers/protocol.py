@@ -95,7 +95,7 @@ def run(
     InterruptedRun
         On KeyboardInterrupt inside the loop, with the partial result.
     DivergedRun
-        When a released gradient is not finite, with the partial result.
+        When a released gradient or the last iterate is not finite, with the partial result.
 
     Notes
     -----
@@ -185,6 +185,9 @@ def run(
                     record(t + 1)
                 if on_step is not None:
                     on_step(t)
+            # An iterate that left the doubles shows in the next release, if there is one.
+            if not np.isfinite(iterate[0]).all():
+                raise DivergedRun(result(completed=False))
             return result(completed=True)  # in here, since its loss takes a while as well
         except KeyboardInterrupt:
             raise InterruptedRun(result(completed=False)) from None

@@ -104,14 +104,15 @@ class InterruptedRun(KeyboardInterrupt):
 
 
 class DivergedRun(ArithmeticError):
-    """A released gradient was not finite, so that no further step makes sense.
+    """A released gradient or an iterate was not finite, so that no further step makes sense.
 
     Clipped linear models cannot come here; unclipped steps on a product of parameters can.
 
     Attributes
     ----------
     partial : RunResult
-        The state before the step that failed; its ledger counts that step's release.
+        The state before the step that failed; its ledger counts that step's release. Where the
+        last step of a run led out of the doubles, the state after it.
     """
 
     def __init__(self, partial: RunResult) -> None:

@@ -9,6 +9,7 @@ units of the clip norm and the learning rate.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -21,6 +22,9 @@ from dp2theory.optimizers.steps import OptimizerState, Query
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.public import PublicData
 from dp2theory.problems.validation import positive_real, real_in, whole_number
+
+#: Least damping of `AdaDps`, and least divisor, whose reciprocals are finite.
+SMALLEST_DAMPING, SMALLEST_DIVISOR = 1e-100, 1e-300
 
 
 def public_settings(given: Mapping[str, Any], clip_norm: float) -> dict[str, Any]:
@@ -76,6 +80,7 @@ class AdaDps:
     def __post_init__(self) -> None:
         for name in ("learning_rate", "clip_norm", "noise_multiplier", "damping"):
             positive_real(name, getattr(self, name))
+        real_in("damping", self.damping, SMALLEST_DAMPING, math.inf, open_high=True)
         check_public(self.public)
         whole_number("public_batch_size", self.public_batch_size)
         real_in("ema", self.ema, 0.0, 1.0, open_high=True)
@@ -111,7 +116,9 @@ class AdaDps:
     def _arrays(self, second: Array) -> dict[str, Array]:
         root = np.sqrt(second)
         scale = float(np.sqrt(np.mean(second)))
-        divisor = root + self.damping * scale if scale > 0 else np.ones_like(root)
+        least = self.damping * scale
+        # Squares so small that their reciprocals overflow are none.
+        divisor = root + least if least > SMALLEST_DIVISOR else np.ones_like(root)
         return {"second_moment": second, "preconditioner": divisor * np.mean(1.0 / divisor)}
 
 

@@ -34,6 +34,8 @@ from dp2theory.problems.validation import positive_real, real_in, whole_number
 #: Starting points (see `Snapshot.default_settings`).
 CLIP_NORM = 0.5
 SNAPSHOT_NOISE = 8.0
+#: Most that a coordinate stands above the floor: its reciprocal is no denormal number.
+LARGEST_RATIO = 1e300
 
 
 def snapshot_preconditioner(
@@ -56,9 +58,21 @@ def snapshot_preconditioner(
     -------
     ndarray, shape (dimension,)
         Positive; the mean of its reciprocals is 1.
+
+    Raises
+    ------
+    ValueError
+        For a floor or a noise so small or so large that their product leaves the doubles.
     """
+    unit = floor * noise_std
+    if not 0 < unit < np.inf:
+        raise ValueError(
+            f"floor={floor!r} times the noise of the snapshot, {noise_std!r}, must be a finite "
+            "number > 0"
+        )
     # In units of the floor: neither tiny nor huge squares then leave the range of doubles.
-    raised = np.maximum(snapshot / (floor * noise_std), 1.0) ** exponent
+    with np.errstate(over="ignore"):
+        raised = np.clip(snapshot / unit, 1.0, LARGEST_RATIO) ** exponent
     return np.asarray(raised * np.mean(1.0 / raised))
 
 

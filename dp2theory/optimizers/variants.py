@@ -21,6 +21,9 @@ from dp2theory.optimizers.steps import OptimizerState, Query
 from dp2theory.problems.protocol import Array
 from dp2theory.problems.validation import whole_number
 
+#: Least standard deviation of noise that is refused: squares of it, and of draws, overflow.
+LARGEST_STD = 1e150
+
 
 @dataclass(frozen=True)
 class Dp2RmsPropExtraNoise(ClippedPhases):
@@ -250,6 +253,7 @@ class Dp2RmsPropDebiased(ClippedPhases):
         super().__post_init__()
         if self.clamp not in ("accumulator", "ema"):
             raise ValueError(f"clamp={self.clamp!r} must be accumulator or ema")
+        _ = self.second_moment  # refuses a noise that cannot be squared
 
     @property
     def second_moment(self) -> DebiasedAverage:
@@ -264,4 +268,15 @@ def phase_mean_variance(
     noise_multiplier: float, clip_norm: float, expected_batch_size: float, phases: Phases
 ) -> float:
     """Return the noise variance per coordinate of the mean of an SGD phase's releases."""
-    return (noise_multiplier * clip_norm / expected_batch_size) ** 2 / phases.sgd_steps
+    return noise_variance(noise_multiplier, clip_norm, expected_batch_size) / phases.sgd_steps
+
+
+def noise_variance(noise_multiplier: float, clip_norm: float, expected_batch_size: float) -> float:
+    """Return (noise_multiplier clip_norm / b)^2, or raise ValueError where that is no double."""
+    std = noise_multiplier * clip_norm / expected_batch_size
+    if not std < LARGEST_STD:
+        raise ValueError(
+            f"noise_multiplier={noise_multiplier!r} times clip_norm={clip_norm!r} over the batch "
+            f"size must be less than {LARGEST_STD:g}: its square is computed with"
+        )
+    return std**2
