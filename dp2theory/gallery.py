@@ -62,6 +62,7 @@ class Picture:
         result = self.document["result"]
         verdict, files, problem = result["verdict"], result["files"], result["problem"]
         name = f"{result['figure']}, {problem['name']}: {result['title']}"
+        tuning = len(result["seeds"]["tuning"])
         return "\n".join(
             [
                 f"## {name}",
@@ -75,8 +76,8 @@ class Picture:
                 f"`{self.command}`, data in [{files['json']}](figures/{files['json']}); "
                 f"n = {problem['dataset_size']:,}, T = {problem['steps']:,} steps, "
                 f"δ = {problem['delta']:.3g} ({problem['relation']}), privacy of "
-                f"{problem['unit_of_privacy']}; {len(result['seeds']['evaluation'])} seeds, tuned "
-                f"on {len(result['seeds']['tuning'])} others.",
+                f"{problem['unit_of_privacy']}; {len(result['seeds']['evaluation'])} seeds, "
+                f"{f'tuned on {tuning} others' if tuning else 'untuned'}.",
                 "",
             ]
         )

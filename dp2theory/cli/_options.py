@@ -58,6 +58,13 @@ GroupSize = Annotated[
         help="Records that one person may have: ε and δ are then about all of them together."
     ),
 ]
+RunGroupSize = Annotated[
+    int,
+    typer.Option(
+        help="Records that one person may have: what the run, planned for one record, costs so many"
+        " is printed besides."
+    ),
+]
 EventFile = Annotated[
     Path | None,
     typer.Option(

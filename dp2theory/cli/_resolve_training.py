@@ -101,6 +101,7 @@ def resolve(request: "Request") -> Resolved:
     discarded = _read_pilot(request.discarded_pilot)
     method, advised = _method(request, plan)
     _check_noise_options(request, plan, method)
+    _check_side_information(request, method)
     setting = _setting(request, plan)
     assert setting.problem is not None
     if plan is not None:
@@ -144,6 +145,17 @@ def _check_counts(request: "Request") -> None:
         value = getattr(request, name)
         if value is not None:
             check(name, value)
+
+
+def _check_side_information(request: "Request", method: str) -> None:
+    from dp2theory.optimizers.registry import needs_public_data
+
+    for name in (method, request.compare):
+        if name is not None and request.public_share is None and needs_public_data(name):
+            raise ValueError(
+                f"--public-share: wanted, {name} uses side information; 0.01 makes a hundredth of "
+                "the train records public"
+            )
 
 
 def _check_files(request: "Request") -> None:

@@ -33,7 +33,7 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
     for arm in arms:
         epsilon = arm["epsilon"]
         print(
-            f"epsilon of one {arm['method']} run in [{epsilon['lower']!r}, {epsilon['upper']!r}] "
+            f"epsilon of one {arm['method']} run in [{epsilon['lower']}, {epsilon['upper']}] "
             f"by its ledger of {arm['releases']} releases"
         )
         settings = {
@@ -48,7 +48,7 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
         print(
             f"for groups of {group['size']} records: "
             f"epsilon of one {result['method']['method']} run in "
-            f"[{group['epsilon']['lower']!r}, {group['epsilon']['upper']!r}]"
+            f"[{group['epsilon']['lower']}, {group['epsilon']['upper']}]"
         )
     discarded = result["discarded_pilot"]
     if discarded is not None:
@@ -78,4 +78,6 @@ def _print_paired(paired: dict[str, Any]) -> None:
 
 
 def _show(value: Any) -> str:
+    if isinstance(value, dict):  # side information
+        return f"({', '.join(f'{name} {_show(inner)}' for name, inner in value.items())})"
     return f"{value:.6g}" if isinstance(value, int | float) else str(value)

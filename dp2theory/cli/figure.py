@@ -43,7 +43,7 @@ def figure(
         str | None,
         typer.Option(
             help="Delays s in steps, as in 5,10,20; one where the figure holds s."
-            " [default: divisors of T]"
+            " [default: T over 320, 160, 80, 40, 20, 10, 4, or some of these]"
         ),
     ] = None,
     public_share: Annotated[

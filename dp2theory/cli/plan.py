@@ -74,7 +74,9 @@ def plan(
     delta: Annotated[float | None, typer.Option(help="The budget's δ. [default: n^-1.1]")] = None,
     sampling: Annotated[
         str,
-        typer.Option(help="poisson, without-replacement, with-replacement or shuffled-epochs."),
+        typer.Option(
+            help="poisson; with --method snapshot also without-replacement or with-replacement."
+        ),
     ] = "poisson",
     relation: Annotated[
         str | None,
@@ -93,7 +95,7 @@ def plan(
         float | None,
         typer.Option(help="DP²'s damping; only certified values read it. [default: 1e-7]"),
     ] = None,
-    group_size: _options.GroupSize = 1,
+    group_size: _options.RunGroupSize = 1,
     seed: Annotated[int, typer.Option(help="Seed of the pilot.")] = 0,
     out: Annotated[
         Path | None, typer.Option(help="Keep the pilot here (.npz), for `train --plan`.")

@@ -56,7 +56,7 @@ def train(
     delta: Annotated[float | None, typer.Option(help="The budget's δ. [default: n^-1.1]")] = None,
     sampling: Annotated[
         str,
-        typer.Option(help="poisson, without-replacement, with-replacement or shuffled-epochs."),
+        typer.Option(help="poisson, without-replacement or with-replacement."),
     ] = "poisson",
     relation: Annotated[
         str | None,
@@ -66,13 +66,24 @@ def train(
         ),
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Of the method; of the SGD phases for DP².")
+        float | None,
+        typer.Option(
+            help="Of the method; of the SGD phases for DP². [default: the method's; 1 / clip norm"
+            " for dp-sgd, a third of that for SGD phases]"
+        ),
     ] = None,
     clip_norm: Annotated[
-        float | None, typer.Option(help="Of the method; of the SGD phases for DP². [default: 1]")
+        float | None,
+        typer.Option(
+            help="Of the method; of the SGD phases for DP². [default: the method's, mostly 1]"
+        ),
     ] = None,
     adaptive_learning_rate: Annotated[
-        float | None, typer.Option(help="Of DP²'s adaptive phases. [default: 0.06]")
+        float | None,
+        typer.Option(
+            help="Of DP²'s adaptive phases. [default: 9 x learning rate x clip norm /"
+            " preconditioned clip norm; 0.006 with all defaults]"
+        ),
     ] = None,
     preconditioned_clip_norm: Annotated[
         float | None, typer.Option(help="Of DP²'s adaptive phases. [default: 500]")
@@ -88,16 +99,19 @@ def train(
         int | None, typer.Option(help="Length of adaptive phases, with --sgd-steps.")
     ] = None,
     ema: Annotated[
-        float | None, typer.Option(help="Weight of the old second moment. [default: 0.9]")
+        float | None,
+        typer.Option(help="Weight of the old second moment. [default: the method's, mostly 0.9]"),
     ] = None,
     damping: Annotated[
-        float | None, typer.Option(help="Added to the root of it. [default: 1e-7]")
+        float | None,
+        typer.Option(help="Added to the root of it. [default: the method's, mostly 1e-7]"),
     ] = None,
     compare_learning_rate: Annotated[
         float | None, typer.Option(help="Learning rate of the method compared with.")
     ] = None,
     compare_clip_norm: Annotated[
-        float | None, typer.Option(help="Clip norm of the method compared with. [default: 1]")
+        float | None,
+        typer.Option(help="Clip norm of the method compared with. [default: its own, mostly 1]"),
     ] = None,
     set_values: Annotated[
         list[str] | None,
@@ -113,9 +127,12 @@ def train(
     ] = None,
     public_share: Annotated[
         float | None,
-        typer.Option(help="Share of the records that is public, for methods that use such."),
+        typer.Option(
+            help="Share of the records that is public, between 0 and 1, for methods that use such."
+            " [default: 0]"
+        ),
     ] = None,
-    group_size: _options.GroupSize = 1,
+    group_size: _options.RunGroupSize = 1,
     tune: Annotated[
         bool,
         typer.Option("--tune", help="Choose step sizes and clip norms of both by their grids."),

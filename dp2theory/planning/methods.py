@@ -111,7 +111,10 @@ def make_optimizer(
     values = settings.given()
     for name, value in values.items():
         if name not in known:
-            raise ValueError(f"{name}={value!r}: {method} has no such setting")
+            raise ValueError(
+                f"{name}={value!r}: {method} has no such setting, but "
+                f"{', '.join(sorted(known - {'noise_multiplier'}))}"
+            )
     if is_private(method):
         values["noise_multiplier"] = noise_multiplier
     if needs_public_data(method):

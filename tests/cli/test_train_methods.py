@@ -87,14 +87,18 @@ def test_groups_of_records(cli):
     [
         ("--method dp-sgd --epsilon 3 --set delay", "--set delay: must be NAME=VALUE"),
         ("--method dp-sgd --epsilon 3 --set =3", "--set =3: must be NAME=VALUE"),
-        ("--method dp-sgd --epsilon 3 --set delay=3", "delay=3: dp-sgd has no such setting"),
+        (
+            "--method dp-sgd --epsilon 3 --set delay=3",
+            "no such setting, but clip_norm, learning_rate",
+        ),
         ("--method dp-adam --epsilon 3 --set damping=nan", "damping"),
         ("--method dp-adam --epsilon 3 --set damping=word", "damping"),
         ("--method dp-adam --epsilon 3 --set damping=1 --set damping=2", "damping is given twice"),
         ("--method dp-adam --epsilon 3 --damping 1 --set damping=2", "contradicts --damping"),
         ("--method dp-sgd --epsilon 3 --set noise_multiplier=1", "comes from the run"),
         ("--method dp-sgd --epsilon 3 --compare-set delay=3", "--compare-set: needs --compare"),
-        ("--method adadps --epsilon 3", "public"),
+        ("--method adadps --epsilon 3", "--public-share: wanted, adadps uses side information"),
+        ("--method dp-sgd --compare pda-dpmd --epsilon 3", "--public-share: wanted, pda-dpmd"),
         ("--method adadps --epsilon 3 --public-share 1", "--public-share 1.0: must lie strictly"),
         ("--method dp-sgd --epsilon 3 --public-share nan", "--public-share nan: must lie"),
         ("--method dp2-rmsprop-extra-noise --pilot --epsilon 3", "cannot go on from a pilot"),
@@ -131,3 +135,11 @@ def test_tuning_passes_over_no_setting(cli, words, complaint):
 
 def test_shuffled_epochs_are_not_drawn(cli):
     cli(TRAIN, "--method dp-sgd --epsilon 3 --sampling shuffled-epochs").refused(5, "not supported")
+
+
+def test_text_is_for_people(cli):
+    shown = cli(TRAIN, "--method adadps --epsilon 3 --public-share 0.05").out
+    assert "AdaDPS, public data" in shown
+    assert "public (source " in shown
+    assert "{" not in shown
+    assert "epsilon of one adam run in [inf, inf]" in cli(TRAIN, "--method adam").out

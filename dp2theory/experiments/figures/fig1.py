@@ -244,13 +244,13 @@ def judge(data: SecondMoments) -> Verdict:
     slow = factor <= FACTOR and kept is not None and kept >= ORDER
     drowned = data.noise_share > 0.5
     over = f"within s = {data.delay} steps" if data.within else "between checkpoints"
-    spread = f"{data.spread:.3g}" if math.isfinite(data.spread) else "any"
+    spread = f"{data.spread:.3g}-fold" if math.isfinite(data.spread) else "without bound"
     text = (
         f"Second moments {'move slowly' if slow else 'do not move slowly'}: {over} the median "
-        f"coordinate changes by a factor of at most {factor:.3g} (nine tenths to one tenth of the "
-        f"coordinates: {spread}), rank correlation at least {_figure(kept)}; with noise more than "
-        f"half of v is noise in {data.noise_share:.0%} of the coordinates (rank correlation with v "
-        f"without noise: {_figure(data.noisy_order)})."
+        f"coordinate changes by a factor of at most {factor:.3g} (between the "
+        f"lowest and the highest tenth of the coordinates v differs {spread}), rank correlation at "
+        f"least {_figure(kept)}; with noise more than half of v is noise in {data.noise_share:.0%} "
+        f"of the coordinates (rank correlation with v without noise: {_figure(data.noisy_order)})."
     )
     return Verdict(CLAIM, slow and drowned, text)
 
