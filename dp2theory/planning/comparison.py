@@ -246,6 +246,9 @@ def comparison_result(
 
 
 def costliest(runs: Sequence[SeededRun], discarded: DpEvent | None) -> DpEvent:
-    """The ledger with most releases, discarded ones included: runs of one arm differ only where one was interrupted."""
+    """The ledger with most releases, discarded ones included.
+
+    Runs of one arm differ only where one was interrupted.
+    """
     longest = max(runs, key=lambda one: one.steps, default=None)
     return compose_events(discarded, None if longest is None else longest.ledger)
