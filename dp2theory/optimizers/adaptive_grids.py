@@ -1,4 +1,4 @@
-"""Tuning grids of the adaptive methods, at most 15 configurations each.
+"""Tuning grids of the adaptive methods, at most 19 configurations each.
 
 The delayed ones use DP²'s settings (`dp2theory.optimizers.grid_context`). The others divide by a
 root of second moments after clipping and noise, so that their steps do not scale with the clip

@@ -2,13 +2,15 @@
 
 DP²'s own grid of settings stands here too, since every delayed method uses it: clip norm C1 of
 the tuned DP-SGD, eta1 in {0.1, 0.3, 1} and eta2 in {1, 3, 10, 30, 100} times its effective step;
-C2 = 500. In the adaptive phases eta2 = adaptive_learning_rate * C2.
+C2 = 500. In the adaptive phases eta2 = adaptive_learning_rate * C2. At the corner of small steps
+the grid is carried on by four pairs: on `hetA` the best of it lay there.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import product
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dp2theory.optimizers.defaults import PRECONDITIONED_CLIP_NORM as PRECONDITIONED_CLIP_NORM
@@ -21,6 +23,8 @@ if TYPE_CHECKING:
 
 DP2_SGD_FACTORS = (0.1, 0.3, 1.0)
 DP2_ADAPTIVE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0)
+#: Pairs (of eta1, of eta2) beyond and inside the corner of small steps.
+DP2_CORNER = ((0.03, 1.0), (0.03, 1.7), (0.03, 3.0), (0.1, 1.7))
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,7 @@ Grid: TypeAlias = Callable[[GridContext], list[Optimizer]]
 def dp2_settings(context: GridContext) -> list[dict[str, Any]]:
     """Return the settings of DP²'s grid around the tuned DP-SGD, phase lengths included."""
     base = context.tuned_base
+    pairs = [*product(DP2_SGD_FACTORS, DP2_ADAPTIVE_FACTORS), *DP2_CORNER]
     return [
         {
             "learning_rate": sgd_factor * base.learning_rate,
@@ -95,6 +100,5 @@ def dp2_settings(context: GridContext) -> list[dict[str, Any]]:
             "noise_multiplier": context.noise_multiplier,
             **context.phase_settings,
         }
-        for sgd_factor in DP2_SGD_FACTORS
-        for adaptive_factor in DP2_ADAPTIVE_FACTORS
+        for sgd_factor, adaptive_factor in pairs
     ]

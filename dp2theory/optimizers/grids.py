@@ -8,8 +8,8 @@ farthest one record can move the iterate in a step, times the expected batch siz
 - DP-RMSProp: clip norm of the tuned DP-SGD, learning rate in {0.003, 0.01, 0.03, 0.1, 0.3}
   (its step does not scale with the clip norm).
 - DP²-RMSProp: clip norm C1 of the tuned DP-SGD, eta1 in {0.1, 0.3, 1} and eta2 in
-  {1, 3, 10, 30, 100} times its eta; C2 = 500, damping 1e-7, ema 0.9. In the adaptive phases
-  eta2 = adaptive_learning_rate * C2.
+  {1, 3, 10, 30, 100} times its eta, and four pairs at the corner of small steps; C2 = 500,
+  damping 1e-7, ema 0.9. In the adaptive phases eta2 = adaptive_learning_rate * C2.
 
 Other methods keep their grids beside their classes; `GRIDS` lists all.
 """

@@ -39,7 +39,10 @@ def test_dp2_grid_is_the_stated_one() -> None:
         )
         for o in grid
     }
-    assert steps == {(10 * f, 10 * g) for f in (0.1, 0.3, 1.0) for g in (1, 3, 10, 30, 100)}
+    corner = {(0.3, 10.0), (0.3, 17.0), (0.3, 30.0), (1.0, 17.0)}
+    assert (
+        steps == {(10 * f, 10 * g) for f in (0.1, 0.3, 1.0) for g in (1, 3, 10, 30, 100)} | corner
+    )
     assert {(o.clip_norm, o.preconditioned_clip_norm, o.damping, o.ema) for o in grid} == {  # type: ignore[attr-defined]
         (2.0, 500.0, 1e-7, 0.9)
     }
