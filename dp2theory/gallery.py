@@ -32,10 +32,10 @@ STORE = Path(".figures.db")
 OUTCOMES = {True: "holds", False: "does not hold", None: "is not decided by these seeds"}
 HEAD = """# Figures of the DP² paper on our problems
 
-`make figures` draws all of these (CPU minutes in the last line) and writes this page; a single one
-comes from the command under it, on any problem. Data lie beside the pictures as JSON. Whether the
-paper's claim holds on a problem is computed from the runs shown, with intervals over seeds, and
-not chosen: some claims do not hold here.
+`make figures` draws all of these and writes this page; a single one comes from the command under
+it, on any problem. Data lie beside the pictures as JSON. Whether the paper's claim holds on a
+problem is computed from the runs shown, with intervals over seeds, and not chosen: some claims do
+not hold here.
 """
 
 
