@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import product
-from math import ceil, sqrt
+from math import ceil, exp, sqrt
 from typing import Any
 
 import numpy as np
@@ -151,7 +151,7 @@ _CALL_CHANGES: dict[str, dict[str, Any]] = {
 
 def call_models(rng: np.random.Generator) -> Iterator[Model]:
     """Outer loops with stochastic gradient steps."""
-    factor = 2 * (1 + sqrt(float(np.e))) ** 2
+    factor = 2 * (1 + exp(0.5)) ** 2
     for note, changes in _CALL_CHANGES.items():
         values, arrays, _ = _calls(factor, **changes)
         yield Model(values, arrays, note=note)
