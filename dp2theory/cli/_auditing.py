@@ -92,9 +92,10 @@ def audit_request(request: Request) -> None:
         except (ValueError, AttributeError, TypeError, ArithmeticError, LookupError) as error:
             if request.optimizer is None or os.environ.get(DEBUG_VARIABLE):
                 raise
-            raise ValueError(
-                f"--optimizer {request.optimizer}: {type(error).__name__}: {error}"
-            ) from error
+            words = str(error).removeprefix(f"optimizer={request.optimizer!r}").lstrip(": ")
+            if type(error) is not ValueError:
+                words = f"{type(error).__name__}: {words}"
+            raise ValueError(f"--optimizer {request.optimizer}: {words}") from error
     result = found.to_json() | {"unit_of_privacy": "a record"}
     status = "violated" if found.violated else "ok"
     if request.out is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from dp2theory.cli._output import describe_inputs
 
 OUTCOMES = {True: "holds", False: "does not hold", None: "is not decided by these seeds"}
-HEADER = ("", "train loss", "95% interval", "against", "ε of one run", "diverged")
+HEADER = ("", "train loss", "95% interval", "to the baseline", "ε of one run", "diverged")
 
 
 def print_figure(
@@ -39,18 +39,27 @@ def arms_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [arm | {"label": _knowing(arm)} for arm in data["arms"]]
     if "budgets" in data:
         return [
-            arm | {"label": f"{arm['label']}, budget {one['target_epsilon']:g}"}
+            arm | {"label": f"{_name(arm)}, budget ε = {one['target_epsilon']:g}"}
             for one in data["budgets"]
             for arm in one["arms"]
         ]
     if "dp_sgd" in data:
-        return [data["dp_sgd"], *(one["arm"] for one in data["delays"])]
+        dp_sgd = data["dp_sgd"]
+        return [dp_sgd | {"label": _name(dp_sgd)}, *(one["arm"] for one in data["delays"])]
     return []
 
 
 def _knowing(arm: Mapping[str, Any]) -> str:
     known = arm.get("side_information", "nothing")
-    return str(arm["label"]) if known.startswith("nothing") else f"{arm['label']} ({known})"
+    return _name(arm) if known.startswith("nothing") else f"{_name(arm)} ({known})"
+
+
+def _name(arm: Mapping[str, Any]) -> str:
+    """As the picture calls it: the method's name, unless the arm has a label of its own."""
+    from dp2theory.report.plots import METHOD_NAMES
+
+    label = str(arm["label"])
+    return METHOD_NAMES.get(label, label)
 
 
 def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
@@ -61,7 +70,7 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
         str(arm["label"]),
         value if isinstance(value, str) else f"{value:.4f}",
         "–" if interval is None else f"[{interval['lower']:.4f}, {interval['upper']:.4f}]",
-        "–" if own else f"{100 * (against['ratio']['value'] - 1):+.1f} %",
+        "baseline" if own else f"{100 * (against['ratio']['value'] - 1):+.1f} %",
         upper if isinstance(upper, str) else f"≤ {upper:.4g}",
         str(arm["diverged"]),
     )

@@ -140,12 +140,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _options(arguments: Sequence[str] | None) -> Any:
-    parser = argparse.ArgumentParser(prog="python -m dp2theory.experiments.study")
+    parser = argparse.ArgumentParser(
+        prog="python -m dp2theory.experiments.study",
+        description="The claims about DP², measured on seeds that nobody picked. Exits with 3 when "
+        "one is missed. With --store a study that was stopped goes on.",
+    )
     parser.add_argument("--seeds-from", metavar="TEXT", help="text that seeds are derived from")
-    parser.add_argument("--only", action="append", default=[], metavar="CHECK", help="one claim")
+    parser.add_argument(
+        "--only",
+        action="append",
+        default=[],
+        metavar="CHECK",
+        help="one claim; repeatable (an unknown one lists all)",
+    )
     parser.add_argument("--store", type=Path, metavar="FILE", help="keeps every run; resumes")
     parser.add_argument("--executor", help="serial, process[:N] (default) or dask:ADDRESS")
-    parser.add_argument("--out", type=Path, default=Path("docs"), metavar="FOLDER")
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("docs"),
+        metavar="FOLDER",
+        help="of study.md and study.json",
+    )
     return parser.parse_args(arguments)
 
 

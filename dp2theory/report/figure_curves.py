@@ -44,13 +44,16 @@ def draw_curves(
         axes.plot(curve["steps"], losses, color=colour, label=f"{label_of(arm)}: {tail}")
         if losses and None not in (*curve["lower"], *curve["upper"]):
             ends = list(zip(curve["lower"], curve["upper"], strict=True))
-            # A band as wide as the picture says nothing but that a run went astray.
-            axes.fill_between(
-                curve["steps"], curve["lower"], curve["upper"], color=colour, alpha=0.15,
-                where=[above - below < (high - low) / 2 for below, above in ends], linewidth=0,
-            )  # fmt: skip
+            # A band as wide as the picture says nothing but that a run went astray, and shreds of
+            # a band that mostly is as wide (few seeds) say less.
+            narrow = [above - below < (high - low) / 2 for below, above in ends]
+            if 2 * sum(narrow) > len(narrow):
+                axes.fill_between(
+                    curve["steps"], curve["lower"], curve["upper"], color=colour, alpha=0.15,
+                    where=narrow, linewidth=0,
+                )  # fmt: skip
     axes.set_ylim(low - margin, high + margin)
-    axes.legend(loc="upper right")
+    axes.legend(loc="upper right", frameon=True, framealpha=0.85, edgecolor="none")
     return axes
 
 

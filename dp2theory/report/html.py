@@ -143,6 +143,9 @@ def runs_sections(document: Mapping[str, Any], *, salt: str = "runs") -> list[st
         )
         parts.append(figure(drawn, "loss curves and final losses", salt, caption))
     parts.append(tables.html_table(tables.RUN_HEADER, tables.run_rows(arms, plots.METHOD_NAMES)))
+    rows = tables.setting_rows(arms, plots.METHOD_NAMES)
+    parts.append("<h2>What was run</h2>")
+    parts.append(tables.html_table(tables.SETTING_HEADER, rows))
     parts.append("<h2>Inputs</h2>")
     parts.append(inputs_table(inputs))
     parts.append(_notes("What the figures cover", result.get("notes", ())))
@@ -254,6 +257,14 @@ def _run_cards(result: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]
             f"{result['releases']:,} releases in all, for {_unit(inputs)}",
         ),
     ]
+    if "group" in result:
+        group = result["group"]
+        entries.append(
+            (
+                f"ε ≤ {tables.number(group['epsilon']['upper'], 6)}",
+                f"of the same run, for {group['size']} records of one person",
+            )
+        )
     paired = result["paired"]
     if paired is not None:
         percent = 100 * (paired["ratio"]["value"] - 1)

@@ -126,6 +126,43 @@ def run_rows(arms: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> lis
 RUN_HEADER = ("method", "seeds", "mean final train loss", "other means")
 
 
+def setting_rows(arms: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> list[list[str]]:
+    """Rows method, noise multiplier, epsilon of one run, releases, the other settings."""
+    return [
+        [
+            str(arm.get("label") or names.get(arm["method"], arm["method"])),
+            number(arm["settings"].get("noise_multiplier"), 6),
+            f"≤ {number(arm['epsilon']['upper'], 6)}",
+            number(arm["releases"]),
+            _settings(
+                {
+                    name: value
+                    for name, value in (arm["settings"] | _delay(arm)).items()
+                    if name not in ("method", "noise_multiplier")
+                }
+            ),
+        ]
+        for arm in arms
+    ]
+
+
+def _delay(arm: Mapping[str, Any]) -> dict[str, int]:
+    """The delay that all runs of an arm had; each may have one of its own, by its pilot."""
+    delays = {run.get("delay") for run in arm["runs"]}
+    return {"delay": delays.pop()} if len(delays) == 1 and None not in delays else {}
+
+
+def _settings(values: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{name.replace('_', ' ')} "
+        + (f"({_settings(value)})" if isinstance(value, Mapping) else number(value, 6))
+        for name, value in values.items()
+    )
+
+
+SETTING_HEADER = ("method", "σ [clip norms]", "ε of one run", "releases", "settings")
+
+
 def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A Markdown table; a bar in a cell that is no escape yet becomes one."""
     cells = [header, ["---"] * len(header), *rows]

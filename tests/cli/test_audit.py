@@ -131,6 +131,10 @@ def test_what_makes_no_optimizer_is_refused(cli: Any, own: str, name: str, told:
     cli(f"{FAST} --optimizer {own}:{name}").refused(2, f"--optimizer {own}:{name}", told)
 
 
+def test_the_option_is_named_once(cli: Any) -> None:
+    cli(f"{FAST} --optimizer nowhere").refused(2, "--optimizer nowhere: must be MODULE:ATTRIBUTE")
+
+
 def test_a_claim_is_judged(cli: Any) -> None:
     words = "--method dp-sgd --noise-multiplier 0.4 --delta 1e-5"
     done = cli(f"{FAST} {words} --claimed-epsilon 1 --json")

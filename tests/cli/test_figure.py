@@ -131,11 +131,12 @@ def test_text_has_verdict_unit_methods_and_files(cli, tmp_path):
     made = cli(f"figure fig4 {SIZES} {TUNED} --out {tmp_path} --format png,svg")
     assert made.code == 0
     for words in (
-        "fig4, Learning curves at equal privacy", "claim: ", "here it ", "dp2-rmsprop",
+        "fig4, Learning curves at equal privacy", "claim: ", "here it ", "\nDP²-RMSProp  ",
         "privacy of a record", "the privacy cost of this choice is not accounted",
         f"written: {tmp_path}/fig4-{STEM}.json",
     ):  # fmt: skip
         assert words in made.out, words
+    assert "baseline" in next(line for line in made.out.splitlines() if line.startswith("DP-SGD"))
     assert (tmp_path / f"fig4-{STEM}.svg").read_text().startswith("<?xml")
     quiet = cli(f"figure fig4 {SIZES} {TUNED} --out {tmp_path} --quiet")
     assert quiet.out.count("\n") == 1

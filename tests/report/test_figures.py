@@ -154,7 +154,8 @@ def test_means_are_drawn_as_given_and_not_computed():
 
 def test_ratio_shows_measured_and_predicted():
     drawn = figure_delays.draw_ratio(axes(), DATA["fig3"])
-    assert points(drawn)["measured"] == [(1, 1.0), (4, 2.0), (16, 3.5)]
+    measured = points(drawn)["measured, with 95% interval (bias taken off)"]
+    assert measured == [(1, 1.0), (4, 2.0), (16, 3.5)]
     lines = {line.get_label(): list(line.get_ydata()) for line in drawn.lines}
     assert lines["noise alone"] == [2.0, 4.0, 7.0]
     assert lines["folded normal (dp2.h.folded-normal)"] == [1.0, 2.0, 3.5]

@@ -130,6 +130,23 @@ def test_runs_page_has_ratio_interval_and_means(runs_page):
         assert words in text, words
 
 
+def test_runs_page_has_settings_and_groups(tmp_path):
+    document = runs_document()
+    result = document["result"]
+    result["method"]["settings"] |= {"noise_multiplier": 1.25, "public": {"records": 20}}
+    result["group"] = {"size": 3, "epsilon": {"lower": 9.0, "upper": 10.5}}
+    for run in result["method"]["runs"]:
+        run["delay"] = 7
+    html.write_runs_report(tmp_path / "runs.html", document)
+    text = Reader((tmp_path / "runs.html").read_text(encoding="utf-8")).text
+    for words in (
+        "ε ≤ 10.5",
+        "of the same run, for 3 records of one person",
+        "1.25 ≤ 2.8 20 learning rate 1, public (records 20), delay 7",
+    ):
+        assert words in text, words
+
+
 def test_numbers_are_short_but_right():
     assert number(None) == "–"
     assert number(12345678) == "12,345,678"
