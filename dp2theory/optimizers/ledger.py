@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from accountants.sampling import Sampling
 
+#: Steps of a dry run: it takes some microseconds for each, and a calibration makes many.
+LARGEST_PLAN = 10**7
 #: Slack of a sum of squares of floats, taken off the joint multiplier.
 _ROUNDING = 1e-15
 
@@ -129,14 +131,14 @@ def planned_event(
     dataset_size : int
         Number of private records.
     steps : int
-        Steps of the run, >= 0.
+        Steps of the run, from 0 to 10^7.
 
     Returns
     -------
     DpEvent
         Equal to the `ledger` of `dp2theory.optimizers.protocol.run`.
     """
-    steps = whole_number("steps", steps, minimum=0)
+    steps = whole_number("steps", steps, minimum=0, maximum=LARGEST_PLAN)
     ledger = Ledger(make_sampler(sampling, dataset_size))
     # Queries depend on step and stage alone, so that any release serves, and one coordinate does
     # where the optimizer is not made for a certain dimension.

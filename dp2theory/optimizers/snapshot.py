@@ -18,6 +18,7 @@ This is an extension beyond the paper (named as such in docs/planning.md).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -34,6 +35,8 @@ from dp2theory.problems.validation import positive_real, real_in, whole_number
 #: Starting points (see `Snapshot.default_settings`).
 CLIP_NORM = 0.5
 SNAPSHOT_NOISE = 8.0
+#: Least noise multiplier whose square the accountants divide by.
+SMALLEST_MULTIPLIER = 1e-100
 #: Most that a coordinate stands above the floor: its reciprocal is no denormal number.
 LARGEST_RATIO = 1e300
 
@@ -153,6 +156,9 @@ class Snapshot:
         for name in ("statistic_clip_norm", "histogram_noise_multiplier"):
             if getattr(self, name) is not None:
                 positive_real(name, getattr(self, name))
+        for name in ("snapshot_noise_multiplier", "histogram_noise_multiplier"):
+            if getattr(self, name) is not None:
+                real_in(name, getattr(self, name), SMALLEST_MULTIPLIER, math.inf, open_high=True)
         positive_real("quantile", self.quantile)
         real_in("quantile", self.quantile, 0.0, 1.0, open_high=True)
         real_in("exponent", self.exponent, 0.0, 1.0)

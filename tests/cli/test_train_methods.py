@@ -106,6 +106,11 @@ def test_groups_of_records(cli):
         ("--method dp-sgd --epsilon 3 --set momentum=1", "momentum"),
         ("--method dp-sgd --epsilon 3 --group-size 0", "--group-size 0: must be"),
         ("--method nonsense --epsilon 3", "dp2-yogi"),
+        (
+            "--method snapshot --epsilon 3 --set snapshot_noise_multiplier=1e-200",
+            "snapshot_noise_multiplier=1e-200 must be",
+        ),
+        ("--method snapshot --epsilon 3 --set floor=1e-323", "floor=1e-323"),
     ],
 )
 def test_refusals(cli, options, words):

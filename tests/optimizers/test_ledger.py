@@ -133,6 +133,11 @@ def test_requests_that_make_no_sense_are_refused() -> None:
         ledger.add(Query(1.0, 1.0, records="some"))  # type: ignore[arg-type]
 
 
+def test_runs_that_nobody_makes_are_not_foretold_for_ever() -> None:
+    with pytest.raises(ValueError, match="steps=1000000000000 must be"):
+        planned_event(DpSgd(1.0, 1.0, 1.0), Poisson(0.1), 60, 10**12)
+
+
 def test_releases_over_all_records_are_sums_over_all_of_them() -> None:
     problem, seen = small_problem(1), []
 
