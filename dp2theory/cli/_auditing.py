@@ -84,13 +84,18 @@ def audit_request(request: Request) -> None:
     check_outputs({"out": request.out})
     from accountants.laws.wanted import importable_from
     from dp2theory.experiments.executors import check_executor
+    from dp2theory.optimizers.results import DivergedRun
 
     check_executor(request.executor)
     with importable_from(Path.cwd()) if request.optimizer else nullcontext():
         try:
             found, inputs = _run(request, resolved, settings)
         except (ValueError, AttributeError, TypeError, ArithmeticError, LookupError) as error:
-            if request.optimizer is None or os.environ.get(DEBUG_VARIABLE):
+            if os.environ.get(DEBUG_VARIABLE):
+                raise
+            if request.optimizer is None:
+                if isinstance(error, DivergedRun):
+                    raise ValueError(f"--method {request.method}: {error}") from error
                 raise
             words = str(error).removeprefix(f"optimizer={request.optimizer!r}").lstrip(": ")
             if type(error) is not ValueError:

@@ -102,6 +102,9 @@ class InterruptedRun(KeyboardInterrupt):
         super().__init__(f"interrupted after {partial.steps} steps")
         self.partial = partial
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.partial,)  # not the message: it crosses processes
+
 
 class DivergedRun(ArithmeticError):
     """A released gradient or an iterate was not finite, so that no further step makes sense.
@@ -122,6 +125,9 @@ class DivergedRun(ArithmeticError):
             "take a smaller learning rate"
         )
         self.partial = partial
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.partial,)  # not the message: it crosses processes
 
 
 def describe_optimizer(optimizer: Optimizer) -> dict[str, Any]:

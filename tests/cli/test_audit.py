@@ -153,6 +153,7 @@ def test_a_claim_is_judged(cli: Any) -> None:
         ("--method dpsgd", ("dpsgd", "dp2-rmsprop")),
         ("--method sgd", ("no noise",)),
         ("--method dp-sgd --delay 3", ("delay",)),
+        ("--method dp-sgd --clip-norm 1e308", ("--method dp-sgd", "diverged")),
         ("--method dp-sgd --trials 10", ("trials=10", "100")),
         ("--method dp-sgd --trials 0", ("--trials 0",)),
         ("--method dp-sgd --steps 0", ("--steps 0",)),

@@ -1,6 +1,7 @@
 """Settings at the ends of the doubles: refused by name, or a finite run; never NaN in silence."""
 
 import math
+import pickle
 from dataclasses import fields
 
 import numpy as np
@@ -78,3 +79,17 @@ def test_a_last_step_out_of_the_doubles_is_told_of(parts):
     ((made,),) = run_batched([optimizer], problem, seeds=[1], **given)
     assert not made.completed
     np.testing.assert_array_equal(made.parameters, caught.value.partial.parameters)
+
+
+def test_a_diverged_run_crosses_processes(parts):
+    """A worker that raises what cannot be read again takes its pool with it."""
+    problem, _ = parts
+    optimizer = make_optimizer(
+        "dp-sgd", Settings.from_mapping({"clip_norm": 1e308}), noise_multiplier=9.0, steps=2
+    )
+    with pytest.raises(DivergedRun) as caught:
+        run(optimizer, problem, sampling=Poisson(8 / 48), steps=2, rng=1)
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert isinstance(again, DivergedRun)
+    assert str(again) == str(caught.value)
+    assert again.partial.ledger == caught.value.partial.ledger
