@@ -26,7 +26,7 @@ METHODS = {
     "dp2-rmsprop": "nothing",
     "snapshot": "nothing (pays for a release over all records)",
     "adadps": "public records",
-    "adadps-statistics": "public second moments of the features",
+    "adadps-statistics": "public sum of squared gradients",
     "pda-dpmd": "public records",
     "dp-adagrad-projected": "public records",
 }
