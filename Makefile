@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint slow study figures theorems mutants bench run-bench integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -35,6 +35,7 @@ help:
 	@echo "make bench   speed against the bars of the README (one thread)"
 	@echo "make slow    the tests that take too long for every change"
 	@echo "make study   the claims about DP², measured on fresh seeds; writes docs/study.md (resumes)"
+	@echo "make extensions  what goes beyond the paper, on every problem; writes docs/extensions.md"
 	@echo "make figures  every figure and table of the paper; writes docs/figures"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
@@ -86,6 +87,9 @@ slow: $(READY)
 STORE ?= .study.db
 study: $(READY)
 	$(BIN)/python -m dp2theory.experiments.study --store "$(STORE)" $(if $(SEEDS_FROM),--seeds-from "$(SEEDS_FROM)")
+
+extensions: $(READY)
+	$(BIN)/python -m dp2theory.experiments.extensions --store "$(STORE)"
 
 figures: $(READY)
 	$(BIN)/python -m dp2theory.gallery
