@@ -80,6 +80,19 @@ def has_setting(method: str, name: str) -> bool:
     return name in {each.name for each in fields(method_class(method))}
 
 
+def check_words(method: str, values: Mapping[str, Any]) -> None:
+    """Raise ValueError where a word is given for a number.
+
+    The classes check their settings themselves, but defaults are reckoned from some of them before.
+    """
+    kinds = {each.name: str(each.type) for each in fields(method_class(method))}
+    for name, value in values.items():
+        kind = kinds.get(name, "str")
+        wanted = ("str", "Literal") if isinstance(value, str) else ("bool",)
+        if isinstance(value, str | bool) and not any(word in kind for word in wanted):
+            raise ValueError(f"{name}={value!r}: must be a number")
+
+
 #: Settings that every method takes besides its own: they wrap it.
 MODIFIERS = ("momentum", "learning_rate_schedule")
 

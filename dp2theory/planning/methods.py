@@ -15,6 +15,7 @@ from dp2theory.optimizers.registry import METHODS as METHODS
 from dp2theory.optimizers.registry import (
     MODIFIERS,
     build,
+    check_words,
     has_setting,
     method_class,
     needs_public_data,
@@ -115,6 +116,7 @@ def make_optimizer(
                 f"{name}={value!r}: {method} has no such setting, but "
                 f"{', '.join(sorted(known - {'noise_multiplier'}))}"
             )
+    check_words(method, values)
     if is_private(method):
         values["noise_multiplier"] = noise_multiplier
     if needs_public_data(method):
@@ -209,4 +211,5 @@ def with_budget_settings(method: str, settings: Settings, budget: Budget) -> Set
     if derive is None:
         return settings
     given = settings.given()
+    check_words(method, given)
     return Settings.from_mapping({**derive(given, budget), **given})

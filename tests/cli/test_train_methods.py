@@ -105,6 +105,12 @@ def test_groups_of_records(cli):
         ("--method dp-sgd --pilot --epsilon 3 --set momentum=0.5", "the pilot has none"),
         ("--method dp-sgd --epsilon 3 --set momentum=1", "momentum"),
         ("--method dp-sgd --epsilon 3 --group-size 0", "--group-size 0: must be"),
+        (
+            "--method snapshot --epsilon 3 --set clip_norm=word",
+            "clip_norm='word': must be a number",
+        ),
+        ("--method snapshot --epsilon 3 --set quantile=word", "quantile='word': must be a number"),
+        ("--method dp-sgd --epsilon 3 --set clip_norm=true", "clip_norm=True: must be a number"),
         ("--method nonsense --epsilon 3", "dp2-yogi"),
         (
             "--method snapshot --epsilon 3 --set snapshot_noise_multiplier=1e-200",

@@ -76,10 +76,11 @@ def test_bad_settings_are_named(method, settings, words):
         make(method, **settings)
 
 
-@pytest.mark.parametrize("method", [m for m in METHODS if is_private(m)])
+# The ledgers of methods with side information: tests/optimizers.
+@pytest.mark.parametrize(
+    "method", [m for m in METHODS if is_private(m) and not needs_public_data(m)]
+)
 def test_the_noise_of_a_method_pays_for_all_its_releases(method):
-    if needs_public_data(method):
-        pytest.skip("tests/optimizers covers the ledgers of methods with side information")
     found = calibrate_method(method, Settings(), BUDGET)
     assert BUDGET.target_epsilon * (1 - 1e-6) < found.epsilon.upper <= BUDGET.target_epsilon
     plain = BUDGET.calibrate().noise_multiplier
