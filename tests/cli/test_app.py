@@ -277,7 +277,7 @@ def test_the_long_work_is_done_under_a_spinner(cli, command, work, monkeypatch):
         yield
         spinning[0] = False
 
-    for module in ("account", "calibrate", "plan", "_training", "_resolve_training"):
+    for module in ("account", "calibrate", "plan", "_training", "_training_noise"):
         monkeypatch.setattr(f"dp2theory.cli.{module}.waiting", spinner)
     owner, _, name = work.rpartition(".")
     original, during = getattr(resolve_name(owner), name), []

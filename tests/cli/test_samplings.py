@@ -190,9 +190,16 @@ def test_batches_larger_than_the_data_only_with_replacement(cli):
         cli(f"account --sampling {sampling}", run).refused(2, "--batch-size 8", "--dataset-size 5")
 
 
-@pytest.mark.parametrize("command", ["plan", "train --method dp-sgd"])
-@pytest.mark.parametrize("sampling", ["without-replacement", "with-replacement", "shuffled-epochs"])
-def test_commands_that_draw_poisson_batches_refuse_others(cli, command, sampling):
+@pytest.mark.parametrize(
+    ("command", "sampling"),
+    [
+        ("plan", "without-replacement"),
+        ("plan", "with-replacement"),
+        ("plan", "shuffled-epochs"),
+        ("train --method dp-sgd", "shuffled-epochs"),
+    ],
+)
+def test_commands_refuse_samplings_that_they_do_not_draw(cli, command, sampling):
     problem = "--problem het:n=300,d=9,amin=1/9,avg=2,seed=1 --batch-size 20 --steps 30 --epsilon 2"
     cli(command, problem, f"--sampling {sampling}").refused(5, sampling, "not supported", "poisson")
 

@@ -151,7 +151,7 @@ def test_tuning_is_on_other_seeds_and_says_it_is_not_accounted(cli):
     tuning = document["result"]["tuning"]
     assert set(tuning) == {"dp-sgd", "dp2-rmsprop"}
     assert len(tuning["dp-sgd"]["grid"]) == 12
-    assert len(tuning["dp2-rmsprop"]["grid"]) == 15
+    assert len(tuning["dp2-rmsprop"]["grid"]) == 19
     evaluated = {run["seed"] for run in document["result"]["method"]["runs"]}
     for search in tuning.values():
         assert not evaluated & set(search["seeds"])

@@ -158,7 +158,7 @@ def test_tuned_cells_say_so_and_tune_on_other_seeds():
     sweep.run()
     result = sweep.result()
     cells = result["groups"][0]["cells"]
-    assert [cell["grid_size"] for cell in cells] == [5, 15, 15, None]
+    assert [cell["grid_size"] for cell in cells] == [5, 19, 19, None]
     assert [cell["settings"].get("delay") for cell in cells] == [None, 2, 5, None]
     assert not set(result["tuning_seeds"]) & set(result["seeds"])
     assert any("not accounted" in note for note in result["notes"])
@@ -183,7 +183,7 @@ epsilons = 3.0
 delays = 5
 seeds = 12
 batch_size = 50
-steps = 600
+steps = 1500
 """
 
 
