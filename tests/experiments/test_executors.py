@@ -67,7 +67,7 @@ def test_workers_are_the_same_bits_and_one_that_dies_is_replaced(tmp_path):
 
 
 ORPHANS = """
-import os, sys, time
+import os, signal, sys, time
 from dp2theory.experiments.executors import Processes
 
 def work():
@@ -75,6 +75,8 @@ def work():
     time.sleep(600)
 
 if __name__ == "__main__":
+    # A shell starts what runs in the background with Ctrl-C ignored.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     with Processes(1) as executor:
         executor.submit(work).result()
 """
