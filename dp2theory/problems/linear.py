@@ -6,7 +6,7 @@ a coordinatewise preconditioner D it is |l'| * ||x_i / D||: clipping needs row n
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 import numpy as np
@@ -22,6 +22,7 @@ from dp2theory.problems.protocol import (
 )
 from dp2theory.problems.rows import Block, Rows
 from dp2theory.problems.squares import clip_factors
+from dp2theory.problems.subsets import subset_of_rows
 from dp2theory.problems.unit import DEFAULT_UNIT
 
 
@@ -191,17 +192,7 @@ class LinearProblem:
 
     def subset(self, records: IndexArray, *, with_test: bool = True) -> LinearProblem:
         """Return the problem of these train records alone (see `public.Divisible`)."""
-        chosen = check_batch(records, self.dataset_size)
-        others = [split for split in self.rows if split != "train" and with_test]
-        return replace(
-            self,
-            rows={"train": self.rows["train"].subset(chosen)}
-            | {split: self.rows[split] for split in others},
-            targets={"train": self.targets["train"][chosen]}
-            | {split: self.targets[split] for split in others},
-            # The others belong to the whole set: its minimiser, its mean.
-            constants=Constants(lipschitz=self.constants.lipschitz),
-        )
+        return subset_of_rows(self, records, with_test=with_test)
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, and test_loss and test_accuracy where they exist."""

@@ -8,7 +8,7 @@ sum_jk x_ij^2 r_ik^2 / D_jk^2: a product of the squared rows with 1/D^2.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from dp2theory.problems.protocol import (
 )
 from dp2theory.problems.rows import Block, Rows
 from dp2theory.problems.squares import clip_factors
+from dp2theory.problems.subsets import subset_of_rows
 from dp2theory.problems.unit import DEFAULT_UNIT
 
 #: Logits that a pass over a split holds at once (a quarter of a gigabyte).
@@ -163,16 +164,7 @@ class MultiOutputProblem:
 
     def subset(self, records: IndexArray, *, with_test: bool = True) -> MultiOutputProblem:
         """Return the problem of these train records alone (see `public.Divisible`)."""
-        chosen = check_batch(records, self.dataset_size)
-        others = [split for split in self.rows if split != "train" and with_test]
-        return replace(
-            self,
-            rows={"train": self.rows["train"].subset(chosen)}
-            | {split: self.rows[split] for split in others},
-            targets={"train": self.targets["train"][chosen]}
-            | {split: self.targets[split] for split in others},
-            constants=Constants(lipschitz=self.constants.lipschitz),
-        )
+        return subset_of_rows(self, records, with_test=with_test)
 
     def metrics(self, parameters: Array) -> dict[str, float]:
         """Return train_loss, test_loss and test_accuracy (per label unless exclusive)."""
