@@ -39,7 +39,7 @@ def make_arms(
             compare = _optimizer(resolved, resolved.compare)
         pilot = resolved.plan
         if request.pilot:
-            pilot = _pilot_settings(method, compare, resolved.noise_multiplier_of(resolved.method))
+            pilot = _pilot_settings(method, compare, resolved.noise_multipliers[resolved.method])
     return (
         Arm(resolved.method, method, pilot, delay_by_pilot=not _phases(resolved, resolved.method)),
         None if resolved.compare is None else Arm(resolved.compare, compare),
@@ -58,7 +58,7 @@ def _optimizer(resolved: Resolved, method: str) -> Any:
     return make_optimizer(
         method,
         resolved.settings[method],
-        noise_multiplier=resolved.noise_multiplier_of(method),
+        noise_multiplier=resolved.noise_multipliers[method],
         steps=resolved.budget.steps,
         public=resolved.public,
         expected_batch_size=float(resolved.budget.batch_size),
@@ -98,7 +98,7 @@ def _tuned(
             raise ValueError(f"--tune: {name} has no grid; tunable are {', '.join(GRIDS)}")
         if name is not None:
             _check_fixed(resolved, name)
-    sigma, plan = resolved.noise_multiplier_of("dp-sgd"), resolved.plan
+    sigma, plan = resolved.noise_multipliers["dp-sgd"], resolved.plan
     if plan is not None and resolved.compare is None:
         base = DpSgd(plan.learning_rate, plan.clip_norm, sigma)
     else:
@@ -166,7 +166,7 @@ def _search(
             method,
             resolved.problem,
             resolved.budget,
-            noise_multiplier=resolved.noise_multiplier_of(method),
+            noise_multiplier=resolved.noise_multipliers[method],
             seeds=keys,
             base=base,
             pilot=start,

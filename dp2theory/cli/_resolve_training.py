@@ -79,10 +79,6 @@ class Resolved:
     inputs: dict[str, Any] = field(default_factory=dict)
     public: "PublicData | None" = None
 
-    def noise_multiplier_of(self, method: str) -> float:
-        """The noise multiplier of a method's runs."""
-        return self.noise_multipliers[method]
-
 
 def resolve(request: "Request") -> Resolved:
     """Check the options against each other and load what they name.

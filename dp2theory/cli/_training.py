@@ -118,7 +118,7 @@ class Session:
             self.method,
             self.compare,
             resolved.budget,
-            noise_multiplier=resolved.noise_multiplier_of(resolved.method),
+            noise_multiplier=resolved.noise_multipliers[resolved.method],
             discarded=None if discarded is None else discarded.ledger,
         )
         result["tuning"] = self.tuned or None
