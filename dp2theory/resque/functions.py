@@ -1,0 +1,149 @@
+"""What is minimised: the mean of convex Lipschitz functions that can be queried one by one."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dp2theory.problems.validation import positive_real, whole_number
+
+Array = NDArray[np.float64]
+IndexArray = NDArray[np.int64]
+
+
+@runtime_checkable
+class StochasticFunction(Protocol):
+    """f(x) = mean over samples s of f_s(x), each f_s convex and L-Lipschitz.
+
+    Attributes
+    ----------
+    name : str
+    dimension : int
+        d.
+    sample_size : int
+        Number n of samples; 1 for a function that is not a mean.
+    lipschitz : float
+        L: the l2 norm of every subgradient of every f_s is at most this.
+    start : ndarray, shape (d,)
+        Where algorithms start.
+    radius : float
+        R: results are compared with the smallest value of f within R of ``start``.
+    optimal_value : float or None
+        That smallest value, where it is known.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def dimension(self) -> int: ...
+    @property
+    def sample_size(self) -> int: ...
+    @property
+    def lipschitz(self) -> float: ...
+    @property
+    def start(self) -> Array: ...
+    @property
+    def radius(self) -> float: ...
+    @property
+    def optimal_value(self) -> float | None: ...
+
+    def value(self, x: Array) -> float:
+        """Return f(x), exactly."""
+
+    def subgradients(self, points: Array, samples: IndexArray) -> Array:
+        """Return a subgradient of f_samples[i] at points[i] for each i.
+
+        Parameters
+        ----------
+        points : ndarray, shape (N, d)
+        samples : ndarray of int, shape (N,)
+
+        Returns
+        -------
+        ndarray, shape (N, d)
+        """
+
+
+@runtime_checkable
+class Smoothed(Protocol):
+    """A function whose average over a Gaussian has a closed form."""
+
+    def smoothed_value(self, x: Array, smoothing: float) -> float:
+        """Return E f(x + smoothing Z), Z standard normal in d dimensions."""
+
+    def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
+        """Return its gradient, shape (d,)."""
+
+
+@runtime_checkable
+class Proximal(Protocol):
+    """A function whose proximal map has a closed form."""
+
+    def prox(self, center: Array, multiplier: float) -> Array:
+        """Return argmin f + multiplier/2 ||. - center||^2, shape (d,)."""
+
+
+@runtime_checkable
+class Recorded(StochasticFunction, Protocol):
+    """A function that is the mean over records of a data set."""
+
+    def part(self, records: IndexArray) -> Recorded:
+        """Return the mean over some records, by their indices."""
+
+
+def check_vector(name: str, value: Any, dimension: int | None = None) -> Array:
+    """Return `value` as a finite float array of shape (dimension,), or raise ValueError."""
+    array = np.asarray(value, dtype=np.float64)
+    wanted = "(d,)" if dimension is None else f"({dimension},)"
+    if array.ndim != 1 or not array.size or (dimension is not None and array.size != dimension):
+        raise ValueError(f"{name} has shape {array.shape!r}, must be {wanted}")
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} has entries that are not finite, must have none")
+    return array
+
+
+def check_table(features: Any, targets: Any, names: tuple[str, str]) -> tuple[Array, Array]:
+    """Return a table of shape (n, d) and its column of shape (n,), finite, or raise ValueError."""
+    table = np.asarray(features, dtype=np.float64)
+    if table.ndim != 2 or 0 in table.shape:
+        raise ValueError(f"{names[0]} has shape {table.shape!r}, must be (n, d), not empty")
+    if not np.isfinite(table).all():
+        raise ValueError(f"{names[0]} has entries that are not finite, must have none")
+    return table, check_vector(names[1], targets, table.shape[0])
+
+
+def check_domain(start: Any, radius: Any, dimension: int) -> tuple[Array, float]:
+    """Return a start (zeros where None) and a radius, or raise ValueError."""
+    center = np.zeros(dimension) if start is None else check_vector("start", start, dimension)
+    return center, positive_real("radius", radius)
+
+
+def check_records(records: Any, size: int) -> IndexArray:
+    """Return indices of records within [0, size), at least one, or raise ValueError."""
+    array = np.asarray(records)
+    if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"records has shape {array.shape!r} and type {array.dtype}, must be integers of shape "
+            "(m,), not empty"
+        )
+    if array.min() < 0 or array.max() >= size:
+        bad = array[(array < 0) | (array >= size)][0]
+        raise ValueError(f"records holds {bad}, must be within [0, {size})")
+    return array.astype(np.int64)
+
+
+def check_function(function: Any) -> StochasticFunction:
+    """Return `function` if it can be minimised here, or raise ValueError."""
+    if not isinstance(function, StochasticFunction):
+        raise ValueError(
+            f"function={function!r}: must have the attributes of a StochasticFunction "
+            "(dp2theory.resque.functions)"
+        )
+    whole_number("function.dimension", function.dimension)
+    whole_number("function.sample_size", function.sample_size)
+    positive_real("function.lipschitz", function.lipschitz)
+    positive_real("function.radius", function.radius)
+    check_vector("function.start", function.start, function.dimension)
+    return function
