@@ -36,7 +36,8 @@ def project_l1(vector: Array, radius: float = 1.0) -> Array:
     ordered = np.sort(sizes)[::-1]
     excess = (np.cumsum(ordered) - radius) / np.arange(1, ordered.size + 1)
     threshold = excess[np.flatnonzero(ordered > excess)[-1]]
-    return np.sign(vector) * np.maximum(sizes - threshold, 0.0)
+    shrunk: Array = np.sign(vector) * np.maximum(sizes - threshold, 0.0)
+    return shrunk
 
 
 @dataclass(frozen=True, eq=False)
