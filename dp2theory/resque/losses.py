@@ -118,6 +118,14 @@ class AbsoluteLoss(_Loss):
         residuals = self.features @ x - self.targets
         return float(smoothed_absolute(residuals, smoothing * self.lengths)[0].mean())
 
+    def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
+        """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
+        rows = self.features[samples]
+        residuals = np.einsum("ij,ij->i", rows, points) - self.targets[samples]
+        slopes = smoothed_absolute(residuals, smoothing * self.lengths[samples])[1]
+        result: Array = slopes[:, None] * rows
+        return result
+
     def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
         """Return the gradient of the average, shape (d,)."""
         residuals = self.features @ x - self.targets
@@ -176,6 +184,14 @@ class HingeLoss(_Loss):
         """Return E f(x + smoothing Z)."""
         below = 1 - self.targets * (self.features @ x)
         return float(smoothed_hinge(below, smoothing * self.lengths)[0].mean())
+
+    def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
+        """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
+        rows, labels = self.features[samples], self.targets[samples]
+        below = 1 - labels * np.einsum("ij,ij->i", rows, points)
+        slopes = smoothed_hinge(below, smoothing * self.lengths[samples])[1]
+        result: Array = -(slopes * labels)[:, None] * rows
+        return result
 
     def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
         """Return the gradient of the average, shape (d,)."""
