@@ -52,6 +52,7 @@ def accelerate(
     max_calls: int | None = None,
     calls_per_step: int = CALLS_PER_STEP,
     warm_start: bool = True,
+    floor_first: bool = True,
     observe: Callable[[Step], None] | None = None,
     counter: Calls | None = None,
 ) -> BallRun:
@@ -87,7 +88,13 @@ def accelerate(
         inside is taken, or, if there is none, a last try at `largest`: for an exact oracle the
         potential falls at any multiplier.
     warm_start : bool
-        Begin the search at the last accepted multiplier; else in the middle of the range.
+        Begin the search at the last accepted multiplier, at `largest` in the first step; else in
+        the middle of the range.
+    floor_first : bool
+        Try the floor before the search in every step, the textbook order, which costs about one
+        call a step. Else go up or down by leaps from where the search begins until both ends are
+        known: as many accepted steps for half of the calls. Where low multipliers are dear, as for
+        stochastic oracles, take False.
     observe : callable, optional
         Is shown every accepted step.
     counter : Counter, optional
@@ -122,11 +129,12 @@ def accelerate(
             whole_number(name, cap, minimum=0)
     search = Search(
         oracle,
-        (band[0] * radius, band[1] * radius * (1 + ROUNDING)),
-        (lowest, highest),
-        whole_number("calls_per_step", calls_per_step, minimum=2),
-        warm_start,
-        math.inf if max_calls is None else max_calls,
+        moves=(band[0] * radius, band[1] * radius * (1 + ROUNDING)),
+        multipliers=(lowest, highest),
+        calls_per_step=whole_number("calls_per_step", calls_per_step, minimum=2),
+        warm=warm_start,
+        floor_first=floor_first,
+        max_calls=math.inf if max_calls is None else max_calls,
     )
     enough = domain_radius**2 / (2 * accuracy) * (1 - ROUNDING)
     counted = 0 if counter is None else counter.oracle_calls

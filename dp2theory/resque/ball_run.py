@@ -38,6 +38,11 @@ class Step:
     calls: int
     forced: bool
 
+    @property
+    def promised_fall(self) -> float:
+        """``l A ||x - y||^2 / 2``: what the potential falls by at least (resque.ball.potential)."""
+        return self.multiplier * self.weight * self.move**2 / 2
+
 
 @dataclass(frozen=True)
 class BallRun:

@@ -15,6 +15,9 @@ from dp2theory.resque.functions import Array
 
 #: Rounding must not decide whether a step of exactly r is inside the ball.
 ROUNDING = 1e-12
+#: Factor from one try to the next while only one end is known; it is squared each time. The move
+#: falls about as 1/l, and the usual band is a factor of 2 wide (hand-chosen).
+LEAP = 2.0
 
 
 class BallOracle(Protocol):
@@ -35,6 +38,8 @@ class BallOracle(Protocol):
 
 
 class Try(NamedTuple):
+    """A multiplier, its step size and centre, the answer there and how far it is."""
+
     multiplier: float
     size: float
     y: Array
@@ -49,22 +54,74 @@ def step_size(multiplier: float, weight: float) -> float:
 
 
 class Search:
-    """Searches the multiplier of a step; knows the last one and how many calls were made."""
+    """Searches the multiplier of a step; knows the last one and how many calls were made.
+
+    Parameters
+    ----------
+    oracle : BallOracle
+    moves : (float, float)
+        Band of moves that are accepted.
+    multipliers : (float, float)
+        Floor and largest multiplier.
+    calls_per_step : int
+    warm, floor_first : bool
+        Where the search of a step begins, as for `accelerate`.
+    max_calls : float
+    """
 
     def __init__(
         self,
         oracle: BallOracle,
+        *,
         moves: tuple[float, float],
         multipliers: tuple[float, float],
         calls_per_step: int,
         warm: bool,
+        floor_first: bool,
         max_calls: float,
     ) -> None:
-        self.oracle, self.warm = oracle, warm
+        self.oracle, self.warm, self.floor_first = oracle, warm, floor_first
         self.least, self.most = moves
         self.floor, self.highest = multipliers
         self.calls_per_step, self.max_calls = calls_per_step, max_calls
         self.last, self.calls = multipliers[1], 0
+
+    def step(self, x: Array, v: Array, weight: float) -> tuple[Try, int, bool] | None:
+        """Return the accepted try, the number of tries, whether forced; None at the cap."""
+        low, high = self.floor, self.highest  # ends of the range that is left
+        multiplier = self.floor if self.floor_first else self._begin()
+        inside: Try | None = None
+        outside, leap = False, LEAP
+        for tries in range(1, self.calls_per_step + 1):
+            if self.calls >= self.max_calls:
+                return None
+            if tries == self.calls_per_step and inside is None:
+                multiplier = self.highest
+            each = self._try(multiplier, x, v, weight)
+            within = each.move <= self.most
+            if within and (each.move >= self.least or multiplier <= self.floor):
+                if multiplier > self.floor or not self.floor_first:
+                    self.last = multiplier
+                return each, tries, False
+            if within:
+                inside, high = each, multiplier
+            else:
+                outside, low = True, multiplier
+            if outside and high <= low * (1 + ROUNDING):
+                if inside is not None or multiplier >= self.highest:
+                    break  # nothing is left between them
+                multiplier = high = self.highest
+            elif tries == 1 and self.floor_first:
+                multiplier = self._begin()
+            elif self.floor_first or (outside and inside is not None):
+                multiplier = math.sqrt(low * high)
+            else:
+                multiplier = min(high, low * leap) if outside else max(low, high / leap)
+                leap *= leap
+        return (each if inside is None else inside), tries, True
+
+    def _begin(self) -> float:
+        return self.last if self.warm else math.sqrt(self.floor * self.highest)
 
     def _try(self, multiplier: float, x: Array, v: Array, weight: float) -> Try:
         size = step_size(multiplier, weight)
@@ -76,31 +133,3 @@ class Search:
                 f"the oracle's answer of shape {z.shape} must be {y.shape[0]} finite numbers"
             )
         return Try(multiplier, size, y, z, float(np.linalg.norm(z - y)))
-
-    def step(self, x: Array, v: Array, weight: float) -> tuple[Try, int, bool] | None:
-        """Return the accepted try, the number of tries, whether forced; None at the cap."""
-        low, high, multiplier = self.floor, self.highest, self.floor
-        inside: Try | None = None
-        for tries in range(1, self.calls_per_step + 1):
-            if self.calls >= self.max_calls:
-                return None
-            if tries == self.calls_per_step and inside is None:
-                multiplier = self.highest
-            each = self._try(multiplier, x, v, weight)
-            within = each.move <= self.most
-            if within and (each.move >= self.least or multiplier <= self.floor):
-                if multiplier > self.floor:
-                    self.last = multiplier
-                return each, tries, False
-            if within:
-                inside, high = each, multiplier
-            else:
-                low = multiplier
-            if high <= low * (1 + ROUNDING):  # nothing is left between them
-                if inside is not None or multiplier >= self.highest:
-                    break
-                multiplier = high = self.highest
-            else:
-                warm = tries == 1 and self.warm
-                multiplier = self.last if warm else math.sqrt(low * high)
-        return (each if inside is None else inside), tries, True
