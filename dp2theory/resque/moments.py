@@ -180,14 +180,14 @@ def sharpest_pair(order: float, relative_radius: float, dimension: int = 1) -> t
     return t * direction, (t - gap) * direction
 
 
-def kappa_simple(order: ArrayLike, relative_radius: ArrayLike) -> Array:
-    """An upper bound on kappa_p(t) for p >= 2 without special functions.
+def log_kappa_simple(order: ArrayLike, relative_radius: ArrayLike) -> Array:
+    """Logarithm of an upper bound on kappa_p(t) for p >= 2 without special functions.
 
     exp((p - 1) t^2/2) ((p - 1) t + sqrt(p - 1)): Minkowski's inequality for (p - 1) t + Z, and
     ||Z||_p <= sqrt(p - 1).
     """
     p, t = _orders(order, least=2.0), _lengths("relative_radius", relative_radius)
-    result: Array = np.exp((p - 1) * t**2 / 2) * ((p - 1) * t + np.sqrt(p - 1))
+    result: Array = (p - 1) * t**2 / 2 + np.log((p - 1) * t + np.sqrt(p - 1))
     return result
 
 
