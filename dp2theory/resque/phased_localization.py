@@ -21,7 +21,8 @@ Until the differing record comes they are the same; its step parts them by at mo
     ``||x - x' - eta (g - g')||^2 <= ||x - x'||^2 + 4 L^2 eta^2``: t steps after the start the
     points are at most 2 L eta sqrt(t) apart, and the average of the points before each step at
     most ``2 L eta (sum_{t<T} sqrt(t))/T <= 2 L eta (2/3) sqrt(T)`` (the argument of Bassily,
-    Feldman, Guzman and Talwar, NeurIPS 2020). It needs sqrt(T) times the noise.
+    Feldman, Guzman and Talwar, NeurIPS 2020). There are data that move it by
+    2 L eta sqrt(T/3): this variant needs some sqrt(T) times the noise.
 
 Both need every f_s to be convex and L-Lipschitz: unlike noisy descent, which shortens what is too
 long, they are as private as that promise is true.
@@ -46,7 +47,6 @@ from dp2theory.resque.baseline_run import (
     project,
     shortened,
 )
-from dp2theory.resque.closed_forms import smoothed_absolute, smoothed_hinge
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.functions import Array, IndexArray, StochasticFunction
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
@@ -363,31 +363,19 @@ def _subgradient(function: StochasticFunction) -> Callable[[Array, int], Array]:
 
 
 def _smoothed(function: StochasticFunction, smoothing: float) -> Callable[[Array, int], Array]:
-    """Averaged gradient of one record; rows are at most L long, or the loss would not exist."""
-    if isinstance(function, AbsoluteLoss):
-        rows, targets, deviations = function.features, function.targets, function.lengths
+    if not isinstance(function, (AbsoluteLoss, HingeLoss)):
+        raise _no_closed_form(function)
+    ask = function.smoothed_subgradients  # never longer than the row, which is at most L long
 
-        def absolute(x: Array, record: int) -> Array:
-            row = rows[record]
-            residual = row @ x - targets[record]
-            result: Array = smoothed_absolute(residual, smoothing * deviations[record])[1] * row
-            return result
+    def gradient(x: Array, record: int) -> Array:
+        row: Array = ask(x[None, :], np.array([record]), smoothing)[0]
+        return row
 
-        return absolute
-    if isinstance(function, HingeLoss):
-        rows, deviations = function.targets[:, None] * function.features, function.lengths
-
-        def hinge(x: Array, record: int) -> Array:
-            row = rows[record]
-            below = 1 - row @ x
-            result: Array = -smoothed_hinge(below, smoothing * deviations[record])[1] * row
-            return result
-
-        return hinge
-    raise _no_closed_form(function)
+    return gradient
 
 
 def _variant(function: StochasticFunction, constants: PhasedConstants) -> str:
+    # Only these: the bias above is that of a function of one number, <a, x>.
     known = isinstance(function, (AbsoluteLoss, HingeLoss))
     if constants.variant == "smoothed" and not known:
         raise _no_closed_form(function)
