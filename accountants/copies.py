@@ -57,6 +57,19 @@ class CopyLaw:
         kept = [p * (1 - self.tail) for p in self.probabilities]
         return CopyLaw((*kept[:-1], kept[-1] + self.tail), 0.0)
 
+    def failing(self, probability: float) -> CopyLaw:
+        """The same law where a use that draws the record fails with ``probability`` besides.
+
+        What is cut off has the weight 1 - (1 - tail)(1 - present * probability), rounded up
+        (docs/proofs/resque.md); truncating K and cutting off failures is one cut of both laws.
+        """
+        if probability == 0:
+            return self
+        kept = math.log1p(-self.tail) if self.tail < 1 else -math.inf
+        fails = min(1.0, self.present) * probability
+        kept += math.log1p(-fails) if fails < 1 else -math.inf
+        return CopyLaw(self.probabilities, min(1.0, -math.expm1(kept) * (1 + 1e-12)))
+
     @staticmethod
     def of(draws: int, probability: float, *, largest: int) -> CopyLaw:
         """The law for ``draws`` independent draws that each give the record.

@@ -10,6 +10,7 @@ import dp_accounting
 
 from accountants import validation
 from accountants.sampling import (
+    OracleDraws,
     Poisson,
     Sampling,
     ShuffledEpochs,
@@ -54,6 +55,84 @@ class ShuffledEpochDpEvent(dp_accounting.DpEvent):
     dataset_size: int
     batch_size: int
     event: dp_accounting.DpEvent
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class ResqueOracleDpEvent(dp_accounting.DpEvent):
+    """One call of a private ReSQue ball oracle, of which only a dominating Gaussian is known.
+
+    The call draws ``draws`` records uniformly with replacement.  For any two tuples of draws that
+    differ in b >= 1 places its output laws are dominated, up to the failure probability, by two
+    Gaussians that are 2b/``noise_multiplier`` standard deviations apart.  That is all: a call is
+    no noisy sum, so that less is known of it than of ``SampledWithReplacementDpEvent``.
+
+    Attributes
+    ----------
+    dataset_size, draws : int
+        Records, and draws of all phases and restarts of the call together.
+    noise_multiplier : float
+        sigma; noise / sensitivity of one replaced draw is sigma/2.
+    failure_probability : float
+        Given b >= 1, the largest chance that the Gaussian bound fails.
+
+    References
+    ----------
+    Derived in docs/proofs/resque.md.
+    """
+
+    dataset_size: int
+    draws: int
+    noise_multiplier: float
+    failure_probability: float = 0.0
+
+
+def resque_event(
+    *,
+    dataset_size: int,
+    draws: int,
+    noise_multiplier: float,
+    failure_probability: float,
+    calls: int,
+) -> dp_accounting.DpEvent:
+    """``calls`` adaptive calls of one private ReSQue ball oracle.
+
+    Every call counts, also those of a search whose answer is thrown away.
+
+    Parameters
+    ----------
+    dataset_size : int
+        Records that are drawn from, >= 2.
+    draws : int
+        Draws of one call in all its phases and restarts, >= 1.
+    noise_multiplier : float
+        sigma > 0 (twice the noise / sensitivity); infinite only where nothing can fail.
+    failure_probability : float
+        In [0, 1]: given that the record is drawn, the chance that the Gaussian bound of a call
+        fails.
+    calls : int
+        >= 0.
+
+    Returns
+    -------
+    dp_accounting.SelfComposedDpEvent
+
+    Raises
+    ------
+    ValueError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> call = {"dataset_size": 100_000, "draws": 678, "noise_multiplier": 8.0}
+    >>> resque_event(**call, failure_probability=1e-12, calls=216).count
+    216
+    """
+    sampling = OracleDraws(dataset_size, draws, failure_probability)
+    sigma = validation.oracle_noise(noise_multiplier, sampling.failure_probability)
+    event = ResqueOracleDpEvent(
+        sampling.dataset_size, sampling.batch_size, sigma, float(sampling.failure_probability)
+    )
+    return dp_accounting.SelfComposedDpEvent(event, validation.whole(calls, "calls"))
 
 
 def sampled_gaussian_event(*, sampling: Sampling, noise_multiplier: float) -> dp_accounting.DpEvent:

@@ -53,6 +53,9 @@ def explain_leaves(
         schemes[leaf.sampling.scheme if isinstance(leaf, Release) else "non-private"] = None
     upper, lower, sources = [], [], {}
     exact = True
+    tightened = tightness == "tight" and all(
+        scheme == "non-private" or rule(scheme, relation).additive for scheme in schemes
+    )
     for scheme in schemes:
         if scheme == "non-private":
             upper.append("non-private: ε is infinite")
@@ -60,7 +63,7 @@ def explain_leaves(
             continue
         found = rule(scheme, relation)
         text = found.upper
-        if tightness == "tight" and relation is REPLACE and not found.exact:
+        if tightened and relation is REPLACE and not found.exact:
             text = f"{text}; {_TIGHT}"
         upper.append(f"{scheme}: {text}")
         lower.append(f"{scheme}: {found.lower}")

@@ -26,10 +26,11 @@ from accountants.errors import AccuracyError
 from accountants.exact.accountant import ExactAccountant
 from accountants.explain import Explanation, explain_leaves
 from accountants.profiles import gaussian_error, log_gaussian_delta
-from accountants.relations import ADD_OR_REMOVE, SPECIAL, rule
+from accountants.relations import ADD_OR_REMOVE, ONE_RECORD, SPECIAL, rule
 from accountants.rounding import above, below, exp_bracket
 from accountants.sampling import (
     GroupedPoisson,
+    OracleDraws,
     Poisson,
     TruncatedPoisson,
     WeightedWithReplacement,
@@ -121,8 +122,10 @@ class GroupAccountant(ExactAccountant):
         return min(1.0, self._size * self._hop.hit_probability_bound)
 
     def _refusal(self, found: Sequence[Leaf]) -> str:
-        for leaf in found:
-            if isinstance(leaf, Release) and self._chain_of(leaf) is None:
+        for leaf in (leaf for leaf in found if isinstance(leaf, Release)):
+            if self._size > 1 and isinstance(leaf.sampling, OracleDraws):
+                return ONE_RECORD
+            if self._chain_of(leaf) is None:
                 return (
                     f"{leaf.sampling} leaves no data set without a group of {self._size} records "
                     "to draw such batches from; a smaller group, or REPLACE_ONE, is covered"
@@ -274,6 +277,8 @@ class GroupAccountant(ExactAccountant):
         found: list[tuple[Leaf, int]] = []
         for leaf, count in leaves(event, 1, self.neighboring_relation):
             grouped = _of_group(leaf, self._size) if isinstance(leaf, Release) else leaf
+            if grouped is None and isinstance(getattr(leaf, "sampling", None), OracleDraws):
+                raise ValueError(f"event={event!r}: {ONE_RECORD}")
             if grouped is None:
                 return self._explain_chain(single)
             found.append((grouped, count))

@@ -189,6 +189,9 @@ def _check_sizes(event: dp_accounting.DpEvent, place: str) -> None:
             schemes.WeightedWithReplacement(event.largest_probability, event.sample_size)
         elif isinstance(event, events.ShuffledEpochDpEvent):
             schemes.ShuffledEpochs(event.dataset_size, event.batch_size)
+        elif isinstance(event, events.ResqueOracleDpEvent):
+            schemes.OracleDraws(event.dataset_size, event.draws, event.failure_probability)
+            validation.oracle_noise(event.noise_multiplier, event.failure_probability)
     except ValueError as error:
         raise ValueError(f"{place}: {error}") from None
 
@@ -267,11 +270,11 @@ def _checked(name: str, value: Any, place: str) -> Any:
     try:
         if name in ("noise_multiplier", "standard_deviation", "rho"):
             validation.noise_multiplier(value, name)
-        elif name in ("sampling_probability", "largest_probability"):
+        elif name in ("sampling_probability", "largest_probability", "failure_probability"):
             validation.probability(value, name)
         elif name == "count":
             validation.whole(value, name)
-        elif name in ("source_dataset_size", "dataset_size", "batch_size"):
+        elif name in ("source_dataset_size", "dataset_size", "batch_size", "draws"):
             validation.whole(value, name, 1)
         elif name in ("sample_size", "truncated_batch_size"):
             validation.whole(value, name)

@@ -32,6 +32,8 @@ ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
+ONE_RECORD = "oracle calls are accounted for single records: use group_size=1"
+
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
@@ -47,6 +49,9 @@ class Rule:
         The statement behind each end.
     source : str
         Where it is proved.
+    additive : bool
+        Whether the output is noise on a sum of clipped vectors, which the recursion over
+        adaptive steps (``tightness="tight"``) rests on.
     """
 
     shift: float
@@ -54,12 +59,14 @@ class Rule:
     upper: str
     lower: str
     source: str
+    additive: bool = True
 
 
 _POISSON = "docs/proofs/poisson.md"
 _FIXED = "docs/proofs/fixed-size.md"
 _LOWER = "docs/proofs/lower-ends.md"
 _GROUP = "docs/proofs/group.md"
+_RESQUE = "docs/proofs/resque.md"
 
 _ADD_REMOVE = Rule(
     1.0,
@@ -172,6 +179,17 @@ _TABLE = {
     ("weighted-with-replacement", ADD_OR_REMOVE): _COPIES[0],
     ("weighted-with-replacement", REPLACE): _COPIES[1],
     ("weighted-with-replacement", SPECIAL): _COPIES[2],
+    ("resque-oracle", REPLACE): Rule(
+        2.0,
+        False,
+        _SYMMETRISED.format("sum p_k d_2k(log(1+(e^ε-1)/η)) of coupled draws")
+        + "; many copies and the failure of a call are cut from both laws and added to δ",
+        "one mechanism of the class, the Gaussian sum of the draws, which never fails: "
+        + _ORDERS
+        + ", or another constant",
+        f"{_RESQUE}, {_LOWER}",
+        additive=False,
+    ),
     ("shuffled-epochs", REPLACE): _epoch(2.0),
     ("shuffled-epochs", SPECIAL): _epoch(1.0),
     ("truncated-poisson", ADD_OR_REMOVE): _truncated(1.0),

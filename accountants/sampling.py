@@ -156,6 +156,30 @@ class TruncatedPoisson:
         validation.whole(self.truncated_batch_size, "truncated_batch_size", 1)
 
 
+@dataclass(frozen=True)
+class OracleDraws(_FixedSize):
+    """The uniform draws with replacement of one call of a private ReSQue ball oracle.
+
+    ``batch_size`` counts the draws of all phases and restarts of the call together, because the
+    Gaussian bound that stands behind a call is one for the number of draws in all of them.
+    Given that the record is drawn, that bound fails with probability ``failure_probability`` at
+    most (docs/proofs/resque.md).
+    """
+
+    failure_probability: float = 0.0
+    scheme: ClassVar[str] = "resque-oracle"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        validation.whole(self.dataset_size, "dataset_size", 2)
+        validation.probability(self.failure_probability, "failure_probability")
+
+    @property
+    def draw_probability(self) -> float:
+        """Chance of a record to be what one draw gives, 1/n."""
+        return 1 / self.dataset_size
+
+
 Sampling = (
     Poisson
     | GroupedPoisson
@@ -164,6 +188,7 @@ Sampling = (
     | WeightedWithReplacement
     | ShuffledEpochs
     | TruncatedPoisson
+    | OracleDraws
 )
 
 

@@ -44,6 +44,14 @@ def noise_multiplier(value: Any, name: str = "noise_multiplier") -> float:
     return result
 
 
+def oracle_noise(value: Any, failure_probability: float) -> float:
+    """Noise multiplier of an oracle call: infinite noise hides nothing if the call may fail."""
+    result = noise_multiplier(value)
+    allowed = f"finite where failure_probability={failure_probability!r} is above 0"
+    require(result < math.inf or not failure_probability > 0, "noise_multiplier", value, allowed)
+    return result
+
+
 def probability(value: Any, name: str = "sampling_probability") -> float:
     """A probability in [0, 1]."""
     allowed = "a number in [0, 1]"

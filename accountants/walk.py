@@ -16,10 +16,15 @@ import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
-from accountants.events import ShuffledEpochDpEvent, WeightedWithReplacementDpEvent
+from accountants.events import (
+    ResqueOracleDpEvent,
+    ShuffledEpochDpEvent,
+    WeightedWithReplacementDpEvent,
+)
 from accountants.relations import rule
 from accountants.sampling import (
     GroupedPoisson,
+    OracleDraws,
     Poisson,
     Sampling,
     ShuffledEpochs,
@@ -32,6 +37,10 @@ from accountants.sampling import (
 _NEAREST = (
     "supported: GaussianDpEvent, a GaussianDpEvent under Poisson, fixed-size, weighted or "
     "shuffled sampling, and compositions of them"
+)
+_ONLY_REPLACED = (
+    "where a record is added, removed or left empty the number of records, or what an empty "
+    "record does to a call, is not what the call's noise and failure probability are stated for"
 )
 
 
@@ -81,7 +90,7 @@ class Release:
         sampling = self.sampling
         if isinstance(sampling, ShuffledEpochs):
             return 1.0
-        if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
+        if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
             return min(1.0, sampling.batch_size * sampling.draw_probability)
         if isinstance(sampling, GroupedPoisson):
             return -math.expm1(self.log_absent)
@@ -91,7 +100,7 @@ class Release:
     def log_absent(self) -> float:
         """log of the chance that a record is not in the batch at all."""
         sampling = self.sampling
-        if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
+        if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
             return sampling.batch_size * math.log1p(-sampling.draw_probability)
         if isinstance(sampling, GroupedPoisson):
             q = sampling.sampling_probability
@@ -101,11 +110,19 @@ class Release:
     @property
     def most_copies(self) -> int:
         """Largest number of times that a record, or records of a group, can be in one batch."""
-        if isinstance(self.sampling, (WithReplacement, WeightedWithReplacement)):
+        if isinstance(self.sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
             return self.sampling.batch_size
         if isinstance(self.sampling, GroupedPoisson):
             return self.sampling.group_size
         return 1
+
+    @property
+    def failure(self) -> float:
+        """Chance that the bound behind one use fails, whatever is truncated; rounded up."""
+        if not isinstance(self.sampling, OracleDraws) or self.sampling.failure_probability == 0:
+            return 0.0
+        drawn = -math.expm1(self.log_absent)
+        return min(1.0, drawn * self.sampling.failure_probability * (1 + 1e-12))
 
     @property
     def releases(self) -> int:
@@ -163,6 +180,8 @@ def _release(event: dp_accounting.DpEvent, relation: NeighboringRelation) -> Rel
     sampling = _sampling(event)
     if isinstance(event, dp_accounting.TruncatedSubsampledGaussianDpEvent):
         sigma: Any = event.noise_multiplier
+    elif isinstance(event, ResqueOracleDpEvent):
+        sigma = validation.oracle_noise(event.noise_multiplier, event.failure_probability)
     else:
         gaussian = event if isinstance(event, dp_accounting.GaussianDpEvent) else event.event
         if not isinstance(gaussian, dp_accounting.GaussianDpEvent):
@@ -176,7 +195,8 @@ def _release(event: dp_accounting.DpEvent, relation: NeighboringRelation) -> Rel
     try:
         rule(sampling.scheme, relation)
     except ValueError as error:
-        raise UnsupportedLeaf(event, f"{type(event).__name__}: {error}") from None
+        why = f"; {_ONLY_REPLACED}" if isinstance(sampling, OracleDraws) else ""
+        raise UnsupportedLeaf(event, f"{type(event).__name__}: {error}{why}") from None
     reason = _outside(sampling, relation)
     if reason:
         raise UnsupportedLeaf(event, f"{type(event).__name__}: {reason}")
@@ -200,6 +220,8 @@ def _sampling(event: dp_accounting.DpEvent) -> Sampling:
         return TruncatedPoisson(
             event.dataset_size, event.sampling_probability, event.truncated_batch_size
         )
+    if isinstance(event, ResqueOracleDpEvent):
+        return OracleDraws(event.dataset_size, event.draws, event.failure_probability)
     raise UnsupportedLeaf(
         event, f"{type(event).__name__} has no theorem in this accountant; {_NEAREST}"
     )

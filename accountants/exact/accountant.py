@@ -156,6 +156,10 @@ class ExactAccountant(CountingAccountant):
             and self.neighboring_relation is REPLACE
             and 0 != upper > -math.inf
             and not self.ends_meet
+            and all(
+                rule(leaf.sampling.scheme, self.neighboring_relation).additive
+                for leaf in self._counts
+            )
         )
 
     @property
@@ -170,7 +174,7 @@ class ExactAccountant(CountingAccountant):
         """Upper bound on log δ, for any sampling: that of the releases without sampling.
 
         Sampling mixes each release with one that ignores the record, which by joint convexity
-        does not raise the divergence.
+        does not raise the divergence.  Where calls may fail, their failures are added.
         """
         epsilon = validation.target_epsilon(target_epsilon)
         if self._non_private:
@@ -180,13 +184,25 @@ class ExactAccountant(CountingAccountant):
             for leaf, count in self._counts.items()
         ]
         gap = math.sqrt(math.fsum(terms))
+        log_failure = self._log_failure()
         if gap == 0 or epsilon == math.inf:
-            return -math.inf
+            return log_failure
         with np.errstate(all="ignore"):
             value = float(log_gaussian_delta(epsilon, gap))
         if not math.isfinite(value):
-            return -math.inf
-        return min(0.0, value + gaussian_error(epsilon, gap))
+            return log_failure
+        value += gaussian_error(epsilon, gap)
+        return min(
+            0.0, value if log_failure == -math.inf else float(np.logaddexp(value, log_failure))
+        )
+
+    def _log_failure(self) -> float:
+        """log of the chance that the bound behind any call fails; -inf where none can."""
+        kept = math.fsum(
+            n * (math.log1p(-leaf.failure) if leaf.failure < 1 else -math.inf)
+            for leaf, n in self._counts.items()
+        )
+        return math.log(-math.expm1(kept)) if kept < 0 else -math.inf
 
     def _largest_move(self, leaf: Release) -> float:
         shift = rule(leaf.sampling.scheme, self.neighboring_relation).shift

@@ -26,6 +26,7 @@ from accountants.pairs import MixturePair, SampledGaussianPair
 from accountants.relations import REPLACE, SPECIAL, Direction, rule
 from accountants.sampling import (
     GroupedPoisson,
+    OracleDraws,
     Poisson,
     ShuffledEpochs,
     TruncatedPoisson,
@@ -189,6 +190,11 @@ def _upper(
         copies = _copies(sampling, _finer(tail, direction))
         return Part(_one_sided(copies, 2 / sigma, direction), tail=copies.tail)
     copies = _copies(sampling, tail)
+    if isinstance(sampling, OracleDraws):
+        # Coupled draws alone: h1, h2 and mixtures need noise that is added to a sum.
+        profile = partial(fixed_size.log_balle, copies=copies, sigma=sigma)
+        pair = _profile_pair(profile, profile, copies.present, 2 / sigma, tail)
+        return Part(pair, tail=copies.failing(sampling.failure_probability).tail + pair.lost)
     if relation is REPLACE:
         profile = partial(fixed_size.log_with_replacement, copies=copies, sigma=sigma)
         pair = _profile_pair(profile, profile, copies.present, 2 / sigma, tail)
@@ -304,7 +310,9 @@ def _parts(copies: CopyLaw, gap: float) -> tuple[tuple[float, float], ...]:
     return tuple((p, k * gap) for k, p in enumerate(copies.probabilities) if k)
 
 
-def _copies(sampling: WithReplacement | WeightedWithReplacement, tail: float) -> CopyLaw:
+def _copies(
+    sampling: WithReplacement | WeightedWithReplacement | OracleDraws, tail: float
+) -> CopyLaw:
     return _binomial(sampling.batch_size, sampling.draw_probability, tail)
 
 

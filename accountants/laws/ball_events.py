@@ -15,6 +15,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 
 from accountants import validation
 from accountants.sampling import (
+    OracleDraws,
     Poisson,
     ShuffledEpochs,
     TruncatedPoisson,
@@ -124,6 +125,8 @@ def _leaves(
         yield from _response(event, count, relation)
     else:
         for leaf, times in leaves(event, count, relation):
+            if isinstance(leaf, Release) and isinstance(leaf.sampling, OracleDraws):
+                raise UnsupportedLeaf(event, "an oracle call has bounds, but no one law of its own")
             yield (Bare(1.0) if isinstance(leaf, NonPrivate) else leaf), times
 
 

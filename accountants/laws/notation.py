@@ -46,6 +46,7 @@ KINDS = {
     "sampled-with-replacement": "SampledWithReplacementDpEvent",
     "weighted-with-replacement": "WeightedWithReplacementDpEvent",
     "shuffled-epoch": "ShuffledEpochDpEvent",
+    "resque-oracle": "ResqueOracleDpEvent",
     "truncated-poisson-gaussian": "TruncatedSubsampledGaussianDpEvent",
     "repeat-and-select": "RepeatAndSelectDpEvent",
     "self-composed": "SelfComposedDpEvent",

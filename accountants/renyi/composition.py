@@ -15,6 +15,7 @@ from accountants.relations import Direction, NeighboringRelation, directions_of
 from accountants.renyi.curves import ceiling, divergence, failure, repeats
 from accountants.renyi.series import ROUND
 from accountants.sampling import (
+    OracleDraws,
     Poisson,
     ShuffledEpochs,
     TruncatedPoisson,
@@ -150,7 +151,7 @@ def truncations(
             kappas = tuple(
                 copies_for_tail(r.sampling.batch_size, r.sampling.draw_probability, tail / total)
                 for r in repeated
-                if isinstance(r.sampling, (WithReplacement, WeightedWithReplacement))
+                if isinstance(r.sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
             )
             if kappas in seen:
                 continue
@@ -163,5 +164,6 @@ def truncations(
 
 def _law(release: Release, largest: int) -> CopyLaw:
     sampling = release.sampling
-    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement))
-    return CopyLaw.of(sampling.batch_size, sampling.draw_probability, largest=largest)
+    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
+    law = CopyLaw.of(sampling.batch_size, sampling.draw_probability, largest=largest)
+    return law.failing(sampling.failure_probability) if isinstance(sampling, OracleDraws) else law

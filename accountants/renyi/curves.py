@@ -21,8 +21,9 @@ from accountants.relations import Direction, NeighboringRelation
 from accountants.renyi.lines import Mixture, Order
 from accountants.renyi.quadrature import divergences
 from accountants.renyi.series import ROUND
-from accountants.renyi.symmetric import replaced, special_replaced
+from accountants.renyi.symmetric import oracle_called, replaced, special_replaced
 from accountants.sampling import (
+    OracleDraws,
     Poisson,
     ShuffledEpochs,
     TruncatedPoisson,
@@ -40,7 +41,7 @@ SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
 def repeats(release: Release) -> bool:
     """Whether a record may occur several times in a batch, so that its copies are truncated."""
-    return isinstance(release.sampling, (WithReplacement, WeightedWithReplacement))
+    return isinstance(release.sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
 
 
 def failure(release: Release) -> float:
@@ -113,6 +114,8 @@ def divergence(
         )
     else:
         law = copies.probabilities
+    if isinstance(sampling, OracleDraws):
+        return oracle_called(law, 2 * gap, orders)
     if relation is REPLACE:
         return replaced(law, gap, orders)
     if relation is SPECIAL:
@@ -146,7 +149,7 @@ def ceiling(release: Release, relation: NeighboringRelation, copies: CopyLaw | N
 def untruncated(release: Release) -> str:
     """Why the curve with replacement needs a largest number of copies."""
     sampling = release.sampling
-    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement))
+    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
     m = sampling.batch_size
     least = 4 * (m / release.noise_multiplier) ** 2 + 2 * m * math.log(sampling.draw_probability)
     return (

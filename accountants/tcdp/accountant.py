@@ -188,6 +188,9 @@ class TruncatedCdpAccountant(CountingAccountant):
         """Smallest converted value over the families; each of their curves is valid."""
         tried: list[tuple[float, int, Family]] = []
         refused, best = None, worst
+        # What no truncation avoids: failures of oracle calls.
+        kept = sum(n * math.log1p(-min(r.failure, 1 - 1e-16)) for r, n in self._counts.items())
+        floor = -math.expm1(kept) if kept < 0 else 0.0
         for found in self._families(delta):
             if found.failure >= delta:
                 continue
@@ -199,7 +202,8 @@ class TruncatedCdpAccountant(CountingAccountant):
                 tried.append((value, len(tried), found))
                 best = min(best, value)
             # Fewer failures cannot help once they hardly count.
-            if found.failure <= 1e-4 * (delta if worst == math.inf else best):
+            room = (delta if worst == math.inf else best) - floor
+            if found.failure - floor <= 1e-4 * room:
                 break
         if not tried and refused is not None:
             raise refused

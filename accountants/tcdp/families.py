@@ -21,6 +21,7 @@ from accountants.errors import AccuracyError
 from accountants.relations import NeighboringRelation
 from accountants.rounding import above
 from accountants.sampling import (
+    OracleDraws,
     ShuffledEpochs,
     TruncatedPoisson,
     WeightedWithReplacement,
@@ -160,14 +161,16 @@ def copy_law(release: Release, tail: float) -> CopyLaw | None:
     sampling = release.sampling
     if isinstance(sampling, ShuffledEpochs):
         return None  # one full release for each record and epoch
-    if isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
+    if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
         draws, probability = sampling.batch_size, sampling.draw_probability
         try:
             largest = copies_for_tail(draws, probability, tail)
         except AccuracyError:
             largest = min(draws, 400)
         try:
-            return CopyLaw.of(draws, probability, largest=largest)
+            law = CopyLaw.of(draws, probability, largest=largest)
+            fails = sampling.failure_probability if isinstance(sampling, OracleDraws) else 0.0
+            return law.failing(fails)
         except AccuracyError:  # hardly ever absent: any law, and a failure that says nothing
             return CopyLaw((0.5, 0.5), 1.0)
     q = sampling.sampling_probability
@@ -186,9 +189,14 @@ def _cut(sampling: TruncatedPoisson) -> float:
 
 def require_theorem(release: Release, relation: NeighboringRelation, method: str) -> None:
     """Raise ``NoTheoremError`` unless ``method`` covers the release, naming the nearest."""
+    sampling = release.sampling
+    if isinstance(sampling, OracleDraws) and method.startswith("agnostic"):
+        raise NoTheoremError(
+            "of an oracle call only the profile up to a failure is known, which says nothing "
+            "about moments of three laws at once; use method='gaussian' or 'gaussian-closed'"
+        )
     if method != "agnostic-closed":
         return
-    sampling = release.sampling
     nearest = "use method='agnostic' or 'gaussian', which cover it"
     if isinstance(sampling, WithoutReplacement):
         if relation is NeighboringRelation.ADD_OR_REMOVE_ONE:

@@ -218,6 +218,7 @@ def _relation_for(event: "DpEvent") -> str:
         "SampledWithoutReplacementDpEvent",
         "WeightedWithReplacementDpEvent",
         "ShuffledEpochDpEvent",
+        "ResqueOracleDpEvent",
     }
     return "replace-one" if kinds_of(event) & fixed else "add-or-remove-one"
 

@@ -11,7 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from accountants import ExactAccountant
-from accountants.events import ShuffledEpochDpEvent, WeightedWithReplacementDpEvent
+from accountants.events import (
+    ResqueOracleDpEvent,
+    ShuffledEpochDpEvent,
+    WeightedWithReplacementDpEvent,
+)
 from accountants.ledger import (
     event_from_json,
     event_to_json,
@@ -42,6 +46,7 @@ ONE_OF_EACH = [
     dp_accounting.dp_event.TruncatedSubsampledGaussianDpEvent(1000, 0.01, 30, 1.0),
     WeightedWithReplacementDpEvent(0.003, 10, GAUSSIAN),
     ShuffledEpochDpEvent(1000, 10, GAUSSIAN),
+    ResqueOracleDpEvent(1000, 10, 4.0, 1e-12),
     dp_accounting.SelfComposedDpEvent(dp_accounting.ComposedDpEvent([POISSON, GAUSSIAN]), 10**15),
     dp_accounting.ComposedDpEvent([]),
 ]

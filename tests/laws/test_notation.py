@@ -22,6 +22,7 @@ EVERY += [e for found in corners.INVALID.values() for _, e in found if hasattr(e
 OTHERS = [
     own.ShuffledEpochDpEvent(100, 10, corners.gaussian(1.0)),
     own.WeightedWithReplacementDpEvent(0.1, 3, corners.gaussian(1.0)),
+    own.ResqueOracleDpEvent(100, 10, 4.0, 1e-9),
     dp_accounting.TruncatedSubsampledGaussianDpEvent(100, 0.1, 20, 1.0),
     dp_accounting.dp_event.MixtureOfGaussiansDpEvent(1.0, [0.0, 1.0], [0.5, 0.5]),
     dp_accounting.SingleEpochTreeAggregationDpEvent(1.0, 8),
