@@ -33,6 +33,33 @@ def print_figure(
         print(f"written: {path}")
 
 
+def print_resque(
+    result: Mapping[str, Any], inputs: Mapping[str, Any], paths: Mapping[str, Path], *, quiet: bool
+) -> None:
+    """The same for a figure on ReSQue: gate by gate, then its tables."""
+    verdict = result["verdict"]
+    if quiet:
+        print(verdict["text"])
+        return
+    print(f"{result['figure']}, {result['title']}")
+    print(f"claim: {verdict['claim']}")
+    print(f"here it {OUTCOMES[verdict['holds']]}:")
+    for gate in sorted(verdict["gates"], key=lambda gate: bool(gate["holds"])):  # failed ones first
+        print(f"  [{'ok' if gate['holds'] else 'NO'}] {gate['name']}: {gate['text']}")
+    from dp2theory.report.resque_tables import tables_of
+    from dp2theory.report.tables import text_table
+
+    for title, header, rows in tables_of(result):
+        print(f"\n{title}")
+        print(text_table(header, rows))
+    print(f"\n{result['caption']}")
+    print(f"for\n{describe_inputs(inputs)}")
+    for note in result["notes"]:
+        print(f"note: {note}")
+    for path in paths.values():
+        print(f"written: {path}")
+
+
 def arms_of(data: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The methods of a figure in the order of its data, each with a ``label``."""
     if "arms" in data:

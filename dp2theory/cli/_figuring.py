@@ -2,12 +2,19 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from dp2theory.cli._bars import Bars
 from dp2theory.cli._exit import ExitCode, fail
+from dp2theory.cli._figure_request import (
+    MOST_SEEDS,
+    ProblemRequest,
+    Request,
+    folder_for,
+    formats_of,
+    with_defaults,
+)
 from dp2theory.cli._figure_text import print_figure
 from dp2theory.cli._inputs import open_probability, option, positive, positive_integer
 from dp2theory.cli._output import Input, emit, envelope
@@ -21,56 +28,29 @@ if TYPE_CHECKING:
     from dp2theory.experiments.sweep import Memory
 
 INTERRUPTED_FILE = "dp2theory-figure-interrupted.sqlite"
-#: The most seeds: what is larger is a slip.
-MOST_SEEDS = 10_000
 
 T = TypeVar("T", int, float)
-
-
-@dataclass(frozen=True)
-class Request:
-    """The options of `dp2theory figure` as they were given."""
-
-    name: str
-    problem: str
-    data: str | None
-    dimension: int | None
-    batch_size: int | None
-    epochs: int | None
-    steps: int | None
-    epsilon: str | None
-    delta: float | None
-    delays: str | None
-    public_share: float | None
-    seed: int
-    seeds: int
-    tune_seeds: int
-    executor: str
-    store: Path | None
-    out: Path
-    format: str
-    json: bool
-    quiet: bool
-
-
-def default_request(name: str, problem: str) -> Request:
-    """What `dp2theory figure NAME --problem PROBLEM` asks for."""
-    import inspect
-
-    from dp2theory.cli.figure import figure
-
-    options = inspect.signature(figure).parameters
-    given = {key: one.default for key, one in options.items()} | {"name": name, "problem": problem}
-    return Request(**given)
 
 
 def figure_request(request: Request) -> None:
     """Do what the options ask for, write it and print it; see `dp2theory.cli.figure`."""
     from dp2theory.experiments.figures.registry import check_figure
+    from dp2theory.experiments.resque.registry import FIGURES
+
+    if request.name in FIGURES:
+        from dp2theory.cli._figuring_resque import resque_figure
+
+        resque_figure(request)
+        return
+    check_figure(request.name, more={name: one.shows for name, one in FIGURES.items()})
+    _on_problem(with_defaults(request))
+
+
+def _on_problem(request: ProblemRequest) -> None:
     from dp2theory.report.figures import paths_of, write_figure
 
-    check_figure(request.name)
-    paths = paths_of(_folder(request.out), request.name, request.problem, _formats(request.format))
+    formats = formats_of(request.format)
+    paths = paths_of(folder_for(request.out), request.name, request.problem, formats)
     for path in paths.values():
         check_writable(f"--out {path}", path)
     check_outputs({"store": request.store}, {"data": request.data, "out": paths["json"]})
@@ -85,7 +65,7 @@ def figure_request(request: Request) -> None:
     )  # fmt: skip
 
 
-def made(request: Request) -> "tuple[Setting, dict[str, Any]]":
+def made(request: ProblemRequest) -> "tuple[Setting, dict[str, Any]]":
     """The setting that the options mean, and the figure's result.
 
     Runs go to the executor and are kept in the store, or until the end in memory; when the user
@@ -113,7 +93,7 @@ def made(request: Request) -> "tuple[Setting, dict[str, Any]]":
 
 
 def asked_for(
-    request: Request, setting: "Setting", epsilons: tuple[float, ...] | None
+    request: ProblemRequest, setting: "Setting", epsilons: tuple[float, ...] | None
 ) -> "FigureRequest":
     """What is to be computed, checked; where it runs is not in it yet."""
     from dp2theory.experiments.figures.registry import check_varied
@@ -152,7 +132,7 @@ def result_of(name: str, asked: "FigureRequest") -> dict[str, Any]:
         raise ValueError(f"--problem {asked.setting.problem}: {error}") from None
 
 
-def resolve(request: Request, epsilons: tuple[float, ...] | None) -> "Setting":
+def resolve(request: ProblemRequest, epsilons: tuple[float, ...] | None) -> "Setting":
     """The setting: the problem's own, with what was given in its place."""
     from dp2theory.experiments.settings import SETTINGS, setting_for
     from dp2theory.problems.registry import takes_option
@@ -196,7 +176,7 @@ def resolve(request: Request, epsilons: tuple[float, ...] | None) -> "Setting":
     )
 
 
-def _public_share(request: Request) -> float | None:
+def _public_share(request: ProblemRequest) -> float | None:
     """The share that was given, or the one that the table takes."""
     if request.name == "table1" and request.public_share == 0:
         raise ValueError("--public-share 0: must be above 0, some methods of table1 need records")
@@ -224,28 +204,7 @@ def _numbers(
     return values
 
 
-def _formats(text: str) -> tuple[str, ...]:
-    from dp2theory.report.figures import FORMATS
-
-    formats = tuple(dict.fromkeys(text.split(",")))
-    for one in formats:
-        if one not in FORMATS:
-            raise ValueError(f"--format {text}: must be one or more of {', '.join(FORMATS)}")
-    return formats
-
-
-def _folder(out: Path) -> Path:
-    """The folder for the files, made if its own folder is there."""
-    if out.exists() and not out.is_dir():
-        raise ValueError(f"--out {out}: is a file, a folder is wanted")
-    if not out.is_dir():
-        if not out.parent.is_dir():
-            raise ValueError(f"--out {out}: its folder does not exist")
-        out.mkdir()
-    return out
-
-
-def inputs_of(request: Request, setting: "Setting") -> dict[str, Any]:
+def inputs_of(request: ProblemRequest, setting: "Setting") -> dict[str, Any]:
     """The resolved inputs for the output envelope."""
     problem = setting.load()
     found: dict[str, Any] = {

@@ -14,6 +14,7 @@ from dp2theory.report.figure_curves import curves_figure, delayed_figure
 from dp2theory.report.figure_delays import delays_figure, ratio_figure
 from dp2theory.report.figure_moments import moments_figure
 from dp2theory.report.plots import styled
+from dp2theory.report.resque_rates import rates_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +29,7 @@ DRAWN: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
     "fig6": delays_figure,
     "fig7": ablations_figure,
     "table1": table_figure,
+    "resque-fig1": rates_figure,
 }
 FORMATS = ("png", "svg")
 
@@ -46,13 +48,17 @@ def draw(result: Mapping[str, Any]) -> Figure:
     return DRAWN[name](result)
 
 
-def stem_of(figure: str, problem: str) -> str:
-    """The name of a figure's files without their endings: "fig6-hetA"."""
+def stem_of(figure: str, problem: str | None) -> str:
+    """The name of a figure's files without their endings: "fig6-hetA", "drift" (no problem)."""
+    if problem is None:
+        return figure
     words = re.sub(r"[^A-Za-z0-9._]+", "-", problem).strip("-.")
     return f"{figure}-{words}"
 
 
-def paths_of(folder: Path, figure: str, problem: str, formats: Sequence[str]) -> dict[str, Path]:
+def paths_of(
+    folder: Path, figure: str, problem: str | None, formats: Sequence[str]
+) -> dict[str, Path]:
     """The files of a figure by their endings, the data's ``json`` first."""
     stem = stem_of(figure, problem)
     return {ending: folder / f"{stem}.{ending}" for ending in ("json", *formats)}

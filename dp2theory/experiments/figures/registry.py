@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -26,10 +27,18 @@ VARY_DELAYS = ("fig2", "fig3", "fig6", "fig7")
 VARY_EPSILON = ("fig5",)
 
 
-def check_figure(name: str) -> str:
-    """Return `name` if there is such a figure, or raise ValueError with the known ones."""
+def check_figure(name: str, *, more: Mapping[str, str] | None = None) -> str:
+    """Return `name` if there is such a figure, or raise ValueError with the known ones.
+
+    Parameters
+    ----------
+    name : str
+    more : mapping of str to str, optional
+        Figures made elsewhere, to be named beside those of this package.
+    """
     if name not in FIGURES:
-        known = "; ".join(f"{one} ({words})" for one, words in FIGURES.items())
+        named = {**FIGURES, **(more or {})}
+        known = "; ".join(f"{one} ({words})" for one, words in named.items())
         raise ValueError(f"figure={name!r}: must be one of {known}")
     return name
 

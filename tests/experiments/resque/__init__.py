@@ -1,0 +1,1 @@
+"""Figures on ReSQue: rates, gates, and what makes a gate fail."""
