@@ -15,7 +15,7 @@ import numpy as np
 
 from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.ball_run import BallRun, Step
-from dp2theory.resque.ball_search import ROUNDING, BallOracle, Search
+from dp2theory.resque.ball_search import ROUNDING, BallOracle, Search, mirror_step
 from dp2theory.resque.functions import Array, check_vector
 
 #: Tries of one step before the best point so far is taken (hand-chosen: halving the logarithm of
@@ -156,7 +156,7 @@ def accelerate(
             break
         (multiplier, size, y, z, move), calls, forced = found
         weight += size
-        v = v - size * multiplier * (y - z)
+        v = mirror_step(v, size, multiplier, y, z)
         x = z
         rows.append((weight, multiplier, move, calls, forced))
         if observe is not None:

@@ -76,30 +76,22 @@ def solve_ball(
         positive_real("multiplier", multiplier)
     center = check_vector("center", center)
     highest = function.lipschitz / radius * _ABOVE
-    evaluations = 0
+    known: dict[float, float] = {}  # how far the points of the multipliers tried are outside
 
     def excess(logarithm: float) -> float:
-        nonlocal evaluations
-        evaluations += 1
-        point = function.prox(center, math.exp(logarithm))
-        return float(np.linalg.norm(point - center)) / radius - 1
+        if logarithm not in known:
+            point = function.prox(center, math.exp(logarithm))
+            known[logarithm] = float(np.linalg.norm(point - center)) / radius - 1
+        return known[logarithm]
 
     lowest = multiplier or SMALLEST * highest
     if lowest >= highest or excess(math.log(lowest)) <= 0:
-        return BallMinimum(function.prox(center, lowest), multiplier, evaluations + 1)
-    root, report = brentq(
-        excess,
-        math.log(lowest),
-        math.log(highest),
-        xtol=1e-15,
-        rtol=8.9e-16,
-        maxiter=500,
-        full_output=True,
-    )
-    if not report.converged:
-        raise ArithmeticError(f"no multiplier found: {report.flag}")
+        return BallMinimum(function.prox(center, lowest), multiplier, len(known) + 1)
+    root = math.log(highest)
+    if excess(root) < 0:  # else L/r itself, hidden by rounding
+        root = brentq(excess, math.log(lowest), root, xtol=1e-15, rtol=8.9e-16, maxiter=500)
     found = math.exp(root)
-    return BallMinimum(function.prox(center, found), found, evaluations + 1)
+    return BallMinimum(function.prox(center, found), found, len(known) + 1)
 
 
 class _Exact:

@@ -50,7 +50,12 @@ class Try(NamedTuple):
 def step_size(multiplier: float, weight: float) -> float:
     """Return a > 0 with ``multiplier * a^2 = weight + a``."""
     inverse = 1 / multiplier
-    return (inverse + math.sqrt(inverse**2 + 4 * weight * inverse)) / 2
+    return (inverse + math.sqrt(inverse) * math.sqrt(inverse + 4 * weight)) / 2
+
+
+def mirror_step(v: Array, size: float, multiplier: float, y: Array, z: Array) -> Array:
+    """Return v moved by `size` along the subgradient ``multiplier * (y - z)`` at z."""
+    return v - size * multiplier * (y - z)
 
 
 class Search:

@@ -16,8 +16,12 @@ import numpy as np
 from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.ball_acceleration import Calls
 from dp2theory.resque.ball_oracle import BallMinimum
-from dp2theory.resque.ball_search import ROUNDING, step_size
+from dp2theory.resque.ball_search import ROUNDING, mirror_step, step_size
 from dp2theory.resque.functions import Array, check_vector
+
+#: A guess that misses the multiplier by less is right: rounding must not decide between halving
+#: and doubling (the first guess L/r is often the multiplier itself).
+TIE = 1e-9
 
 
 class MultiplierOracle(Protocol):
@@ -198,17 +202,17 @@ def accelerate_without_bisection(
         part = min(1.0, now / multiplier)
         after = weight + part * size
         x = ((1 - part) * weight * x + part * full * z) / after
-        v = v - part * size * multiplier * (y - z)
+        v = mirror_step(v, part * size, multiplier, y, z)
         weight = after
         rows.append((weight, now, multiplier))
         if observe is not None:
             observe(FreeStep(x, v, y, z, weight, full, now, multiplier, part))
-        now = now / 2 if multiplier <= now * (1 + ROUNDING) else now * 2
+        now = now / 2 if multiplier <= now * (1 + TIE) else now * 2
     if counter is not None and counter.oracle_calls - counted != calls:
         raise RuntimeError(
             f"{calls} calls of the oracle were made, but its counter counted "
             f"{counter.oracle_calls - counted}"
         )
     table = np.array(rows, dtype=float).reshape(-1, 3).T
-    whole = int((table[2] <= table[1] * (1 + ROUNDING)).sum())
+    whole = int((table[2] <= table[1] * (1 + TIE)).sum())
     return FreeRun(x, calls, whole, table[0], table[1], table[2], stopped)
