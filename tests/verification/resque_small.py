@@ -1,0 +1,29 @@
+"""Small settings for tests of private ball subproblems."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dp2theory.resque.localization import Release
+from dp2theory.resque.losses import AbsoluteLoss
+from dp2theory.resque.named_functions import function_named
+from dp2theory.verification.resque_noise import ball_releases
+
+SIGMA = 8.0
+DRIFT = 2.0
+
+
+def releases(rng: np.random.Generator | None = None, calls: int = 220) -> tuple[Release, ...]:
+    """Of calls with 6 phases in 80 dimensions: 17600 numbers for each phase."""
+    loss = function_named("absolute", records=100, dimension=80)
+    assert isinstance(loss, AbsoluteLoss)
+    return ball_releases(
+        loss,
+        calls=calls,
+        radius=0.1,
+        smoothing=6.4,
+        draws=14,
+        noise_multiplier=SIGMA,
+        multipliers=(1.0, 4.0, 40.0),
+        rng=np.random.default_rng(0) if rng is None else rng,
+    )
