@@ -26,7 +26,7 @@ from scipy import special
 
 from bounds.catalogue import theorem
 from bounds.evaluate import evaluate
-from dp2theory.problems.validation import positive_real
+from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.functions import Array
 
 #: Points of the trapezoidal rule, and how far the logarithm of the integrand falls to its ends.
@@ -174,7 +174,7 @@ def sharpest_pair(order: float, relative_radius: float, dimension: int = 1) -> t
     """
     p = float(_orders(order))
     t = positive_real("relative_radius", relative_radius)
-    direction = np.zeros(dimension)
+    direction = np.zeros(whole_number("dimension", dimension))
     direction[0] = 1.0
     gap = min(_CLOSE / (1 + p * (1 + t)), t / 2)
     return t * direction, (t - gap) * direction
