@@ -1,0 +1,139 @@
+"""Every constant of the private pipeline, with its source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from dp2theory.problems.validation import positive_real, real_in, whole_number
+
+
+@dataclass(frozen=True)
+class PrivateConstants:
+    """Constants of the private pipeline; `SOURCES` says where each comes from.
+
+    Parameters
+    ----------
+    drift_factor : float
+        c >= 1: a phase's noise covers copies that drift c times the least possible distance.
+    radius_over_smoothing : float
+        r/rho in (0, 1].
+    phase_shrink, step_shrink : float
+        A phase has the draws of the one before over `phase_shrink` > 1, and its step size over
+        `step_shrink` > `phase_shrink`.
+    restarts : int
+        Times that an oracle call localises, each with its share of the draws.
+    phases : int, optional
+        Largest number of phases of a restart; None: as many as there are draws for.
+    radius_shrink : float
+        A restart searches at least 1/radius_shrink of the radius of the one before.
+    radius_margin : float
+        Times the root mean square distance that is promised for the one before.
+    band : (float, float)
+        A step of the outer loop is accepted when it moves by this part of r.
+    calls_per_step : int
+        Oracle calls of one outer step before the best point so far is taken.
+    mean_calls_per_step : float
+        Oracle calls over accepted steps that the cap on calls is made for.
+    draws_factor : float
+        Draws of an oracle call over those of the rate.
+    smoothing_share : float
+        Part of the accuracy that smoothing may cost, in (0, 1).
+    part_shrink, part_step_shrink : float
+        Records and step size of a part over those of the next one.
+    statistical_step, private_step : float
+        Factors of the first step size R/L min(. / sqrt(n), . epsilon / sqrt(d log(1/delta))).
+    accuracy_share, accuracy_shrink : float
+        Accuracy of the first part over the one asked for, and of a part over the next one.
+
+    Raises
+    ------
+    ValueError
+        If a constant is outside its domain.
+    """
+
+    drift_factor: float = 2.0
+    radius_over_smoothing: float = 1 / 64
+    phase_shrink: float = 2.0
+    step_shrink: float = 4.0
+    restarts: int = 2
+    phases: int | None = None
+    radius_shrink: float = 4.0
+    radius_margin: float = 2.0
+    band: tuple[float, float] = (0.5, 0.93)
+    calls_per_step: int = 8
+    mean_calls_per_step: float = 1.25
+    draws_factor: float = 50.0
+    smoothing_share: float = 0.5
+    part_shrink: float = 2.0
+    part_step_shrink: float = 4.0
+    statistical_step: float = 4.0
+    private_step: float = 0.5
+    accuracy_share: float = 0.5
+    accuracy_shrink: float = 2.0
+
+    SOURCES = {
+        "drift_factor": "at r/rho = 1/64 a phase fails with a probability of about 10^-11.8 by"
+        " resque.drift.orders, and below 10^-180 by the lemma of dp2theory.resque.failure",
+        "radius_over_smoothing": "see drift_factor; SHARP has what the sharper lemma allows",
+        "phase_shrink": "Feldman, Koren and Talwar 2020, phased SGD (recalled)",
+        "step_shrink": "Feldman, Koren and Talwar 2020, phased SGD (recalled)",
+        "restarts": "hand-chosen: the second one makes use of strong convexity",
+        "phases": "None: phases of one draw are the last",
+        "radius_shrink": "hand-chosen",
+        "radius_margin": "hand-chosen: a distance above twice its root mean square is rare",
+        "band": "hand-chosen: below 1 so that a step cut short by the ball is never accepted",
+        "calls_per_step": "hand-chosen: noise can hide the band from the search",
+        "mean_calls_per_step": "hand-chosen: searches of exact oracles that begin where the last"
+        " one ended take 1.1 calls a step",
+        "draws_factor": "hand-chosen: resque.private.subproblem has no constants",
+        "smoothing_share": "hand-chosen: half of the accuracy",
+        "part_shrink": "Feldman, Koren and Talwar 2020, localisation (recalled)",
+        "part_step_shrink": "Feldman, Koren and Talwar 2020, localisation (recalled)",
+        "statistical_step": "Feldman, Koren and Talwar 2020, localisation (recalled)",
+        "private_step": "Feldman, Koren and Talwar 2020, localisation (recalled)",
+        "accuracy_share": "hand-chosen: half of the accuracy",
+        "accuracy_shrink": "hand-chosen: errors of all parts add up to twice that of the first",
+    }
+
+    def __post_init__(self) -> None:
+        real_in("drift_factor", self.drift_factor, 1.0, math.inf, open_high=True)
+        positive_real("radius_over_smoothing", self.radius_over_smoothing)
+        real_in("radius_over_smoothing", self.radius_over_smoothing, 0.0, 1.0)
+        for name in ("phase_shrink", "radius_shrink", "part_shrink", "part_step_shrink"):
+            _above("1", name, getattr(self, name), 1.0)
+        _above("phase_shrink", "step_shrink", self.step_shrink, self.phase_shrink)
+        whole_number("restarts", self.restarts)
+        if self.phases is not None:
+            whole_number("phases", self.phases)
+        real_in("radius_margin", self.radius_margin, 1.0, math.inf, open_high=True)
+        band: Sequence[float] = self.band  # a caller may give any sequence
+        if len(band) != 2 or not 0 < self.band[0] < self.band[1] < 1:
+            raise ValueError(f"band={self.band!r} must be two numbers 0 < low < high < 1")
+        whole_number("calls_per_step", self.calls_per_step, minimum=2)
+        real_in("mean_calls_per_step", self.mean_calls_per_step, 1.0, math.inf, open_high=True)
+        for name in ("draws_factor", "statistical_step", "private_step", "accuracy_share"):
+            positive_real(name, getattr(self, name))
+        real_in("accuracy_shrink", self.accuracy_shrink, 1.0, math.inf, open_high=True)
+        positive_real("smoothing_share", self.smoothing_share)
+        real_in("smoothing_share", self.smoothing_share, 0.0, 1.0, open_high=True)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return a JSON-ready dict: every constant with its source."""
+        return {
+            each.name: {"value": getattr(self, each.name), "source": self.SOURCES[each.name]}
+            for each in fields(self)
+        }
+
+
+def _above(what: str, name: str, value: Any, bound: float) -> None:
+    if not positive_real(name, value) > bound:
+        raise ValueError(f"{name}={value!r} must be above {what}")
+
+
+#: What the lemma of `dp2theory.resque.failure` allows: a phase fails with about 10^-15. Among
+#: pairs with that, c sqrt(calls), which the noise of a run grows with, is smallest near here: calls
+#: grow as (r/rho)^(-1/2) to (r/rho)^(-2/3).
+SHARP = PrivateConstants(drift_factor=1.4, radius_over_smoothing=1 / 32)
