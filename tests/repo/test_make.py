@@ -113,8 +113,10 @@ def test_an_environment_of_the_user_is_kept(workshop):
 def test_test_runs_every_tool_and_stops_at_the_first_failure(workshop):
     code, asked = workshop.make("test")
     assert code == 0
-    wanted = ["check .", "format --check .", "", "", "-m pytest -m not slow"]
-    assert asked[-5:] == wanted
+    wanted = ["check .", "format --check .", "", ""]
+    assert asked[-5:] == [*wanted, "-m pytest -n 2 --dist worksteal -m not slow"]
+    _, asked = workshop.make("test", "WORKERS=0")
+    assert asked[-1] == "-m pytest -n 0 --dist worksteal -m not slow"
     code, asked = workshop.make("test", fail="format --check")
     assert code == 2
     assert asked[-1] == "format --check ."
