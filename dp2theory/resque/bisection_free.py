@@ -68,7 +68,7 @@ class FreeStep:
     @property
     def promised_fall(self) -> float:
         """What the potential falls by at least (resque.ball.free)."""
-        taken = self.part * self.multiplier
+        taken = min(self.multiplier, self.guess)
         square = float(((self.z - self.y) ** 2).sum())
         return taken * self.full_weight * square * (1 - taken / (2 * self.guess))
 

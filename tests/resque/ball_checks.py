@@ -52,6 +52,15 @@ def check_falls(function: Function, steps: Any) -> None:
     assert found.holds, found.message
 
 
+def check_sizes(steps: list[Step]) -> None:
+    """Step sizes solve ``l a^2 = A``, and weights are sums of them."""
+    weight = 0.0
+    for each in steps:
+        weight += each.size
+        assert each.weight == pytest.approx(weight)
+        assert each.multiplier * each.size**2 == pytest.approx(each.weight)
+
+
 def run(
     function: Function,
     ratio: float,
@@ -81,6 +90,7 @@ def check_run(function: Function, ratio: float, accuracy: float, **options: Any)
     assert function.value(found.x) <= accuracy * (1 + 1e-9)
     assert found.forced == 0
     check_falls(function, steps)
+    check_sizes(steps)
     bound = accepted_bound(
         domain_radius=function.radius,
         ball_radius=function.radius / ratio,
