@@ -40,6 +40,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -152,9 +153,14 @@ def phase_failure(
     ValueError
         For a value outside its domain.
     """
-    phase = Phase(steps, step_size, lipschitz, smoothing, radius, drift_factor)
+    return _solved(Phase(steps, step_size, lipschitz, smoothing, radius, drift_factor), lemma)
+
+
+@lru_cache(maxsize=10_000)
+def _solved(phase: Phase, lemma: str) -> PhaseFailure:
+    """The same phases come back in every restart and call."""
     # p^2 t^2 - p log(c) is smallest at log(c)/(2 t^2).
-    reach = math.log(max(drift_factor, 2.0)) / phase.relative_radius**2
+    reach = math.log(max(phase.drift_factor, 2.0)) / phase.relative_radius**2
     orders = _orders(reach, lemma)
     logs = log_failure(phase, orders, lemma=lemma)
     best = int(np.argmin(logs))
@@ -175,9 +181,7 @@ def call_failure(phases: Iterable[Phase | PhaseFailure], *, lemma: str = "intege
     """
     total = 0.0
     for phase in phases:
-        failure = phase
-        if isinstance(phase, Phase):
-            failure = phase_failure(**_fields(phase), lemma=lemma)
+        failure = _solved(phase, lemma) if isinstance(phase, Phase) else phase
         if not isinstance(failure, PhaseFailure):
             raise ValueError(f"phases holds {phase!r}, must hold Phase or PhaseFailure")
         total = math.nextafter(total + failure.probability, math.inf)
@@ -302,7 +306,3 @@ def _raised(first: Array, second: Array) -> Array:
     """The sum of two arrays, raised by more than their rounding errors."""
     result: Array = first + second + _OUTWARD * (np.abs(first) + np.abs(second))
     return result
-
-
-def _fields(phase: Phase) -> dict[str, Any]:
-    return {name: getattr(phase, name) for name in Phase.__dataclass_fields__}
