@@ -20,7 +20,7 @@ def values(table: DriftTable, name: str = "drift") -> list[float]:
 
 def test_shared_noise_stays_below_both_bounds_at_every_order() -> None:
     table = drift_table("linear", horizons=[200], ratios=[0.05, 0.1, 0.2], orders=[2, 4, 8],
-                        paths=4000, methods=["shared"], rng=0)  # fmt: skip
+                        paths=2500, methods=["shared"], rng=0)  # fmt: skip
     for row in table.rows:
         assert row.bound is not None
         assert row.sharp_bound is not None
@@ -43,7 +43,7 @@ def test_raw_drift_on_the_hard_losses_is_exact() -> None:
 
 def test_shared_reweighted_queries_on_the_hard_losses_hardly_drift() -> None:
     table = drift_table("hard", horizons=[50, 100, 200], ratios=[0.25], methods=["shared"],
-                        paths=60, rng=1)  # fmt: skip
+                        paths=30, rng=1)  # fmt: skip
     for row in table.rows:
         assert abs(row.drift - 1) < 0.02
         assert row.bound is not None
