@@ -76,12 +76,13 @@ def solve_ball(
         positive_real("multiplier", multiplier)
     center = check_vector("center", center)
     highest = function.lipschitz / radius * _ABOVE
-    known: dict[float, float] = {}  # how far the points of the multipliers tried are outside
+    known: dict[float, float] = {}  # log(move/r) by log(multiplier): a line where the slope is one
 
     def excess(logarithm: float) -> float:
         if logarithm not in known:
             point = function.prox(center, math.exp(logarithm))
-            known[logarithm] = float(np.linalg.norm(point - center)) / radius - 1
+            move = float(np.linalg.norm(point - center))
+            known[logarithm] = math.log(max(move / radius, SMALLEST))
         return known[logarithm]
 
     lowest = multiplier or SMALLEST * highest
