@@ -107,7 +107,11 @@ def solve_parallel(
     R^2/eps, which proves f_rho(x) - f_rho* <= eps/2 for an exact oracle; what the error of the
     stochastic solvers adds to the outer loop is not analysed (the literature uses bias-reduced
     estimates there). The exponents of resque.parallel.1 and resque.parallel.2 are upper bounds:
-    on easy instances total queries grow more slowly than eps^-2.
+    on easy instances total queries grow more slowly than eps^-2. And counts do not test the
+    estimator: on the named functions runs that leave the weights out take about as many rounds;
+    what weights are for shows in the excess of one subproblem. An accepted step may be *forced*:
+    mostly at the largest multiplier, where an exact answer would be inside the band and the
+    stochastic one is not.
     """
     check_function(function)
     if method not in METHODS:
