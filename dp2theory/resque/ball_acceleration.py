@@ -64,7 +64,7 @@ def accelerate(
         Of radius r.
     start : ndarray, shape (d,)
     domain_radius : float
-        R: a minimiser lies within R of `start`.
+        R: the result is compared with the smallest value within R of `start`.
     lipschitz : float
         L of the function.
     accuracy : float

@@ -32,6 +32,12 @@ def test_every_row_keeps_what_is_proved(study: SlopeStudy) -> None:
         assert row.final_gap <= row.accuracy
 
 
+def test_bounds_are_those_of_the_theorem(study: SlopeStudy) -> None:
+    """1 + ((R/(c r)) log(...))^(2/3) to a digit, for c = 1/2; the theorem has 2 in place of 1."""
+    found = [each.bound - 1 for each in study.rows if each.function == "max"]
+    assert found == pytest.approx([63.0, 105.3, 175.6, 292.2, 485.0], abs=0.05)
+
+
 def test_rows_are_what_the_runs_do(study: SlopeStudy) -> None:
     rows = {int(each.ratio): each for each in study.rows if each.function == "max"}
     checks.check_sequence({ratio: row.accepted for ratio, row in rows.items()}, checks.WARM)
