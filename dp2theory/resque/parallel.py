@@ -110,7 +110,7 @@ def solve_parallel(
     on easy instances total queries grow more slowly than eps^-2. And counts do not test the
     estimator: on the named functions runs that leave the weights out take about as many rounds;
     what weights are for shows in the excess of one subproblem. An accepted step may be *forced*:
-    mostly at the largest multiplier, where an exact answer would be inside the band and the
+    at the largest multiplier, where an exact answer would be inside the band and the
     stochastic one is not.
     """
     check_function(function)

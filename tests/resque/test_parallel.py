@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from bounds import catalogue
-from dp2theory.resque.ball_solvers import ParallelConstants, pool_size
+from dp2theory.resque.ball_acceleration import accelerate
+from dp2theory.resque.ball_solvers import SOLVERS, ParallelConstants, pool_size
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.named_functions import function_named
 from dp2theory.resque.parallel import (
@@ -292,3 +293,37 @@ def test_the_whole_study():
         assert DIMENSION_GATE[0] <= slope <= DIMENSION_GATE[1]
     assert 1.8 <= study.slope("accuracy", "sgd", "query_depth") <= 2.2
     assert 0.5 <= study.slope("accuracy", "randomized-smoothing", "query_depth") <= 1.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "low", "high"), [("max-flat", 0.2, 0.6), ("max", 1.2, 2.0)])
+def test_which_method_needs_fewer_rounds_depends_on_the_function(name, low, high):
+    """Rounds of Theorem 2 over those of randomised smoothing, d = 256, eps = 0.1/64."""
+    function = function_named(name, dimension=256)
+    given = {"accuracy": 0.1 / 64, "rng": 0}
+    depths = [
+        solve_parallel(function, method=method, **given).counts.query_depth
+        for method in ("resque-2", "randomized-smoothing")
+    ]
+    assert low < depths[0] / depths[1] < high
+
+
+@pytest.mark.parametrize("method", RESQUE)
+def test_forced_steps_are_those_at_the_largest_multiplier(method):
+    """An exact answer there would be inside the band; a stochastic one may be outside."""
+    function = function_named("max")
+    taken = []
+    rho = smoothing_for(0.0125, 16, 1.0)
+    constants = ParallelConstants()
+    oracle = SOLVERS[method](function, rho, rho, np.random.default_rng(0), constants)
+    run = accelerate(
+        oracle, start=function.start, domain_radius=1.0, lipschitz=1.0, accuracy=0.00625,
+        floor=multiplier_floor(0.0125, 1.0, rho), floor_first=False, band=constants.band,
+        calls_per_step=constants.calls_per_step, stop=lambda x: function.value(x) <= 0.0125,
+        observe=taken.append,
+    )  # fmt: skip
+    largest = 1 / (constants.band[1] * rho)
+    forced = [step for step in taken if step.forced]
+    assert len(forced) == run.forced
+    assert all(step.multiplier == pytest.approx(largest) for step in forced)
+    assert all(step.move <= rho * (1 + 1e-12) for step in taken)
