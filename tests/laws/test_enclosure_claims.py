@@ -105,11 +105,11 @@ def test_releases_without_noise() -> None:
 
 
 def test_more_steps_than_are_needed_are_left_out() -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     proof = enclosure.too_small(poisson(0.01, 1.0, 10**8), ADD, 3.0, 1e-5)
     assert proof is not None
     assert "left out" in proof
-    assert time.perf_counter() - started < 20
+    assert time.process_time() - started < 20
 
 
 def test_what_has_no_pair_is_not_confirmed() -> None:

@@ -19,7 +19,8 @@ from tests.reference.random_fixed import setting
 
 SAMPLINGS = ("poisson", "without", "with")
 RELATIONS = (ADD_REMOVE, REPLACE, SPECIAL)
-FEW = 50
+FEW = 25  # of each table; `make slow` takes all
+FEWEST = 50
 
 
 def make(relation: NeighboringRelation, direction: str) -> ExactAccountant:
@@ -41,7 +42,7 @@ def usable(sampling: str, relation: NeighboringRelation) -> list[Row]:
 def test_some_settings(sampling: str, relation: NeighboringRelation) -> None:
     """The first settings that the fast engine takes."""
     chosen = [row for row in usable(sampling, relation) if not row.takes_long][:FEW]
-    assert len(chosen) >= 0.3 * FEW
+    assert len(chosen) >= 0.6 * FEW
     wrong = {str(row): found for row in chosen if (found := box.check(make, row, relation))}
     assert not wrong, "\n".join(f"{row}: {found}" for row, found in wrong.items())
 
@@ -69,7 +70,7 @@ def test_few_references_are_unresolved(sampling: str, relation: NeighboringRelat
     """At most one of fifty; they are in the table, with the value null."""
     rows = box.rows(sampling)
     missing = [str(row) for row in rows if box.unresolved(row, relation)]
-    assert len(rows) >= FEW
+    assert len(rows) >= FEWEST
     assert len(missing) <= len(rows) / 50, "\n".join(missing)
 
 
