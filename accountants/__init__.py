@@ -10,6 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from accountants.advanced_composition import (
+        AdvancedCompositionAccountant as AdvancedCompositionAccountant,
+    )
     from accountants.bracket import Bracket as Bracket
     from accountants.budget import calibrate_batch_size as calibrate_batch_size
     from accountants.budget import calibrate_steps as calibrate_steps
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "AccuracyError": "accountants.errors",
+    "AdvancedCompositionAccountant": "accountants.advanced_composition",
     "ApproximateTruncatedCdp": "accountants.tcdp.curve",
     "Bracket": "accountants.bracket",
     "Calibration": "accountants.calibration",

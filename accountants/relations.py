@@ -51,7 +51,7 @@ class Rule:
         Where it is proved.
     additive : bool
         Whether the output is noise on a sum of clipped vectors, which the recursion over
-        adaptive steps (``tightness="tight"``) rests on.
+        adaptive steps (``tightness="tight"``) is proved for.
     """
 
     shift: float
@@ -182,8 +182,10 @@ _TABLE = {
     ("resque-oracle", REPLACE): Rule(
         2.0,
         False,
-        _SYMMETRISED.format("sum p_k d_2k(log(1+(e^ε-1)/η)) of coupled draws")
-        + "; many copies and the failure of a call are cut from both laws and added to δ",
+        _SYMMETRISED.format(
+            "min(h1, h2, Balle et al.), which need no sum but only the bound for draws"
+        )
+        + "; many copies and failures of a call are cut from both laws and added to δ",
         "one mechanism of the class, the Gaussian sum of the draws, which never fails: "
         + _ORDERS
         + ", or another constant",

@@ -190,11 +190,6 @@ def _upper(
         copies = _copies(sampling, _finer(tail, direction))
         return Part(_one_sided(copies, 2 / sigma, direction), tail=copies.tail)
     copies = _copies(sampling, tail)
-    if isinstance(sampling, OracleDraws):
-        # Coupled draws alone: h1, h2 and mixtures need noise that is added to a sum.
-        profile = partial(fixed_size.log_balle, copies=copies, sigma=sigma)
-        pair = _profile_pair(profile, profile, copies.present, 2 / sigma, tail)
-        return Part(pair, tail=copies.failing(sampling.failure_probability).tail + pair.lost)
     if relation is REPLACE:
         profile = partial(fixed_size.log_with_replacement, copies=copies, sigma=sigma)
         pair = _profile_pair(profile, profile, copies.present, 2 / sigma, tail)
@@ -203,6 +198,8 @@ def _upper(
         null = partial(fixed_size.log_special_to_real_copies, copies=copies, sigma=sigma)
         ends = (real, null) if direction is Direction.REMOVE else (null, real)
         pair = _profile_pair(*ends, copies.present, 2 / sigma, tail)
+    if isinstance(sampling, OracleDraws):
+        copies = copies.failing(sampling.failure_probability)
     return Part(pair, tail=copies.tail + pair.lost)
 
 

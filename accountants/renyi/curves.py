@@ -21,7 +21,7 @@ from accountants.relations import Direction, NeighboringRelation
 from accountants.renyi.lines import Mixture, Order
 from accountants.renyi.quadrature import divergences
 from accountants.renyi.series import ROUND
-from accountants.renyi.symmetric import oracle_called, replaced, special_replaced
+from accountants.renyi.symmetric import replaced, special_replaced
 from accountants.sampling import (
     OracleDraws,
     Poisson,
@@ -114,8 +114,6 @@ def divergence(
         )
     else:
         law = copies.probabilities
-    if isinstance(sampling, OracleDraws):
-        return oracle_called(law, 2 * gap, orders)
     if relation is REPLACE:
         return replaced(law, gap, orders)
     if relation is SPECIAL:

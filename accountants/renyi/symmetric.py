@@ -112,36 +112,6 @@ def coupled(law: tuple[float, ...], gap: float, orders: Array) -> Array:
     return value
 
 
-def oracle_called(law: tuple[float, ...], gap: float, orders: Array) -> Array:
-    """One call of an oracle, of which the coupled profile is all that is known.
-
-    Parameters
-    ----------
-    law, gap, orders
-        As in `coupled`.
-
-    Returns
-    -------
-    ndarray, shape (A,)
-        The smallest of `coupled`, where its quadrature is fair, of a closed form above it, and
-        of the largest number of copies without sampling (docs/proofs/resque.md, section 4).
-    """
-    b = orders - 1
-    eta, shifts = math.fsum(law[1:]), gap * np.arange(1, len(law))
-    with np.errstate(divide="ignore"):
-        log_p = np.log(np.array(law[1:]) / eta)
-    log_norm = np.logaddexp(math.log1p(-eta), math.log(eta) + 0.5 * b[:, None] * shifts**2)
-    log_excess = np.logaddexp.reduce(log_p + orders[:, None] * log_norm, axis=1) + math.log(2)
-    value: Array = np.fmin(np.logaddexp(0.0, log_excess) / b, 0.5 * orders * shifts[-1] ** 2)
-    # nodes of all half lines, as in _worth_coupling
-    nodes = 20 * orders * gap**2 * len(law) ** 3 / 3
-    todo = (b * value <= _FAIR) & (nodes <= _FAIR_NODES)
-    if todo.any():
-        value[todo] = np.fmin(value[todo], coupled(law, gap, orders[todo]))
-    value *= 1 + 16 * ROUND
-    return value
-
-
 def special_replaced(
     law: tuple[float, ...], gap: float, direction: Direction, orders: Array
 ) -> Array:

@@ -72,6 +72,34 @@ def dwork_rothblum_vadhan(steps: Steps, slack: float) -> tuple[float, float]:
     return above(total, 8), min(1.0, above(k * steps.delta + slack, 4))
 
 
+def dwork_rothblum_vadhan_mixed(parts: Sequence[Steps], slack: float) -> tuple[float, float]:
+    """The classical theorem for steps that differ, rounded up.
+
+    Parameters
+    ----------
+    parts : sequence of Steps
+    slack : float
+        δ' in (0, 1).
+
+    Returns
+    -------
+    (float, float)
+        sum ε_i (e^ε_i - 1) + sqrt(2 log(1/δ') sum ε_i^2), and sum δ_i + δ'; for equal steps what
+        `dwork_rothblum_vadhan` gives.
+
+    Notes
+    -----
+    The proof is that of `heterogeneous` with the larger bound ε_i (e^ε_i - 1) on the mean loss.
+    """
+    slack = _slack(slack)
+    with np.errstate(over="ignore"):
+        mean = math.fsum(p.count * p.epsilon * float(np.expm1(p.epsilon)) for p in parts)
+        squares = math.fsum(p.count * p.epsilon * p.epsilon for p in parts)
+    total = mean + math.sqrt(-2 * math.log(slack) * squares)
+    failures = math.fsum(part.count * part.delta for part in parts)
+    return above(total, 8) if total else 0.0, min(1.0, above(failures + slack, 4))
+
+
 def heterogeneous(parts: Sequence[Steps], slack: float) -> tuple[float, float]:
     """Advanced composition of different mechanisms in closed form, rounded up.
 
