@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.localization import Release
 from dp2theory.resque.losses import AbsoluteLoss
 from dp2theory.resque.named_functions import function_named
@@ -11,10 +12,11 @@ from dp2theory.verification.resque_noise import ball_releases
 
 SIGMA = 8.0
 DRIFT = 2.0
+CONSTANTS = PrivateConstants(drift_factor=DRIFT, restarts=2)
 
 
 def releases(rng: np.random.Generator | None = None, calls: int = 220) -> tuple[Release, ...]:
-    """Of calls with 6 phases in 80 dimensions: 17600 numbers for each phase."""
+    """Of calls with 4 phases in 80 dimensions: 17600 numbers for each phase."""
     loss = function_named("absolute", records=100, dimension=80)
     assert isinstance(loss, AbsoluteLoss)
     return ball_releases(
@@ -26,4 +28,5 @@ def releases(rng: np.random.Generator | None = None, calls: int = 220) -> tuple[
         noise_multiplier=SIGMA,
         multipliers=(1.0, 4.0, 40.0),
         rng=np.random.default_rng(0) if rng is None else rng,
+        constants=CONSTANTS,
     )

@@ -10,7 +10,7 @@ import pytest
 from dp2theory.resque.functions import Array
 from dp2theory.resque.losses import AbsoluteLoss
 from dp2theory.verification.resque_noise import ball_noise, ball_releases, noise_law
-from tests.verification.resque_small import DRIFT, SIGMA, releases
+from tests.verification.resque_small import CONSTANTS, DRIFT, SIGMA, releases
 
 
 @dataclass(frozen=True)
@@ -57,6 +57,7 @@ def test_nothing_but_noise_is_added_where_gradients_vanish() -> None:
         noise_multiplier=0.01,
         multipliers=(1e-9,),
         rng=np.random.default_rng(1),
+        constants=CONSTANTS,
     )
     first = [release for release in found if release.name == "restart 1, phase 1"]
     assert all(np.array_equal(release.clean, np.zeros(60)) for release in first)
