@@ -272,7 +272,7 @@ def test_junit_file(inner, pytester):
 
 @pytest.mark.usefixtures("stand")
 def test_reports_survive_the_way_between_processes(inner, pytester):
-    """What pytest-xdist does with them, which is not installed here."""
+    """What pytest-xdist does with them; test_pytest_workers.py runs it."""
     pytester.makeconftest(
         """
         import json
