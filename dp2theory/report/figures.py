@@ -14,7 +14,11 @@ from dp2theory.report.figure_curves import curves_figure, delayed_figure
 from dp2theory.report.figure_delays import delays_figure, ratio_figure
 from dp2theory.report.figure_moments import moments_figure
 from dp2theory.report.plots import styled
+from dp2theory.report.resque_drift import drift_figure
+from dp2theory.report.resque_parallel import parallel_figure
+from dp2theory.report.resque_private import private_figure
 from dp2theory.report.resque_rates import rates_figure
+from dp2theory.report.resque_slopes import slopes_figure
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,6 +34,10 @@ DRAWN: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
     "fig7": ablations_figure,
     "table1": table_figure,
     "resque-fig1": rates_figure,
+    "resque-table1": parallel_figure,
+    "resque-table2": private_figure,
+    "ball-slope": slopes_figure,
+    "drift": drift_figure,
 }
 FORMATS = ("png", "svg")
 

@@ -68,7 +68,7 @@ def draw_exponents(axes: Axes, data: Mapping[str, Any]) -> Axes:
     axes.set_xlabel("theta (d = n^theta)")
     axes.set_ylabel("exponent of n")
     axes.set_ylim(0.95, HIGHEST_EXPONENT)
-    axes.legend(loc="upper left", fontsize=8, bbox_to_anchor=(0.0, 0.93))
+    axes.legend(loc="upper left", fontsize=8, bbox_to_anchor=(0.0, 0.91))
     return axes
 
 

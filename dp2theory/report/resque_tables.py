@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from dp2theory.report.resque_common import named
+from dp2theory.report.tables import interval, number
 
 #: Title, header, rows.
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
@@ -27,6 +28,10 @@ def tables_of(result: Mapping[str, Any]) -> list[Table]:
     data = result["data"]
     makers: dict[str, Sequence[Callable[[Mapping[str, Any]], Table]]] = {
         "resque-fig1": (crossing_table, exponent_table),
+        "resque-table1": (rate_table, parallel_slope_table, data_table),
+        "resque-table2": (exponent_table, accountant_table, private_table),
+        "ball-slope": (step_table, slope_table),
+        "drift": (growth_table, moment_table),
     }
     return [make(data) for make in makers[result["figure"]]]
 
@@ -58,3 +63,151 @@ def exponent_table(data: Mapping[str, Any]) -> Table:
     ]
     header = tuple(str(Fraction(theta).limit_denominator(FINEST)) for _, theta in places)
     return ("exponents of n for d = n^theta, privacy ε = 1", ("theta", "", *header), rows)
+
+
+def rate_table(data: Mapping[str, Any]) -> Table:
+    """Table 1 at the accuracies of the data."""
+    rows = [
+        (
+            named(row, column),
+            column,
+            *(f"{value:.4g}" for value in row["values"][column]),
+        )
+        for row in data["rates"]
+        for column in row["values"]
+    ]
+    header = tuple(f"ε = {accuracy:g}" for accuracy in data["accuracies"])
+    return (f"rates at d = {data['dimension']:,}", ("", "", *header), rows)
+
+
+def parallel_slope_table(data: Mapping[str, Any]) -> Table:
+    """Slopes of our runs beside those of the rates."""
+    names = {run["method"]: run["row"] for run in data["runs"]}
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{names[one['method']]}, {one['function']}",
+            "1/ε" if one["sweep"] == "accuracy" else "d",
+            one["column"],
+            "–" if one["measured"] is None else f"{one['measured']:.3f}",
+            f"{one['rate']:.3f}",
+        )
+        for one in data["slopes"]
+    ]
+    return ("slopes of our runs", ("", "against", "of", "measured", "rate there"), rows)
+
+
+def data_table(data: Mapping[str, Any]) -> Table:
+    """Runs on real data, first seed."""
+    runs = [run for run in data["runs"] if run["sweep"] == "data"]
+    first = min((run["seed"] for run in runs), default=0)
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{run['row']}, {run['function']}", str(run["dimension"]), f"{run['accuracy']:g}",
+            str(run["query_depth"]), str(run["computational_depth"]), str(run["queries"]),
+            "–" if run["suboptimality"] is None else f"{run['suboptimality']:.3g}",
+        )
+        for run in runs
+        if run["seed"] == first
+    ]  # fmt: skip
+    header = ("", "d", "ε", "query depth", "comp. depth", "queries", "f - f*")
+    return (f"losses on real data, seed {first}", header, rows)
+
+
+def accountant_table(data: Mapping[str, Any]) -> Table:
+    """Upper ends of ε by four accountants, and the lower end of all."""
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{row['dataset_size']:,}", str(row["dimension"]), str(row["calls"]),
+            str(row["draws"]), f"{row['noise_over_sensitivity']:g}",
+            number(row["epsilon"]["exact"]["lower"]),
+            *(number(bracket["upper"], 5) for bracket in row["epsilon"].values()),
+        )
+        for row in data["accounted"]
+    ]  # fmt: skip
+    names = ("exact", "Rényi", "truncated CDP", "advanced")
+    header = ("n", "d", "calls", "draws", "noise/sensitivity", "lower end", *names)
+    delta = data["accounted"][0]["target_delta"]
+    return (f"ε of all oracle calls, δ = {delta:g}, replacement of a record", header, rows)
+
+
+def private_table(data: Mapping[str, Any]) -> Table:
+    """Our private runs; the start costs nothing."""
+    study = data["study"]
+    rows: list[tuple[str, ...]] = [
+        ("start", f"{row['dataset_size']:,}", str(row["dimension"]), f"{row['excess']:.3g}",
+         *("–",) * 5)
+        for row in study["starts"]
+    ]  # fmt: skip
+    rows += [
+        (
+            row["method"], f"{row['dataset_size']:,}", str(row["dimension"]),
+            f"{row['excess']:.3g}", f"{row['standard_error']:.2g}", f"{row['fresh_excess']:.3g}",
+            f"{row['queries']:,.0f}", f"{row['query_depth']:,.0f}",
+            interval(row["epsilon"]),
+        )
+        for row in study["rows"]
+    ]  # fmt: skip
+    header = ("", "n", "d", "excess", "error", "on fresh", "gradients", "rounds", "ε")
+    title = f"our runs, budget ε = {study['target_epsilon']:g}, δ = {study['target_delta']:g}"
+    return (title, header, rows)
+
+
+def step_table(data: Mapping[str, Any]) -> Table:
+    """Counts at every radius."""
+    columns = ("accepted", "calls", "leaping_accepted", "leaping_calls", "bisection_free", "naive")
+    rows: list[tuple[str, ...]] = [
+        (
+            row["function"], f"{row['ratio']:g}",
+            *("–" if row[name] is None else str(row[name]) for name in columns),
+            f"{row['bound']:.1f}",
+        )
+        for row in data["rows"]
+    ]  # fmt: skip
+    header = (
+        "", "R/r", "accepted", "calls", "accepted, warm", "calls, warm", "no bisection",
+        "oracle alone", "bound",
+    )  # fmt: skip
+    return ("steps and calls (warm: the search begins at the last multiplier)", header, rows)
+
+
+def slope_table(data: Mapping[str, Any]) -> Table:
+    """Slopes of counts, function by function."""
+    slopes = data["slopes"]
+    functions = list(slopes["accepted"])
+    rows: list[tuple[str, ...]] = [
+        (name.replace("leaping_", "warm ").replace("_", " "),
+         *(f"{values[function]:.3f}" for function in functions))
+        for name, values in slopes.items()
+    ]  # fmt: skip
+    return ("slopes in log-log scale", ("", *functions), rows)
+
+
+def growth_table(data: Mapping[str, Any]) -> Table:
+    """Drift against the number of steps, by what the runs share."""
+    rows: list[tuple[str, ...]] = [
+        (
+            f"{part['kind']}, {row['method']}", str(part["seed"]), str(row["steps"]),
+            f"{row['ratio']:g}", f"{row['drift']:.5g}", f"{row['standard_error']:.1g}",
+        )
+        for part in data["parts"]
+        if part["part"] in ("hard", "independent")
+        for row in sorted(part["rows"], key=lambda row: str(row["method"]))
+    ]  # fmt: skip
+    return ("drift, root mean square", ("", "seed", "T", "r/ρ", "drift", "error"), rows)
+
+
+def moment_table(data: Mapping[str, Any]) -> Table:
+    """Moments of coupled drift beside their bounds."""
+    rows: list[tuple[str, ...]] = [
+        (
+            part["kind"], str(part["seed"]), str(row["steps"]), f"{row['ratio']:g}",
+            f"{row['order']:g}", f"{row['drift']:.5f}", f"{row['standard_error']:.1g}",
+            *(number(row[name], 5) if row[name] is not None else "–"
+              for name in ("sharp_bound", "bound")),
+        )
+        for part in data["parts"]
+        for row in part["rows"]
+        if row["bound"] is not None
+    ]  # fmt: skip
+    header = ("", "seed", "T", "r/ρ", "p", "drift", "error", "sharp bound", "bound")
+    return ("moments of order p of coupled drift", header, rows)

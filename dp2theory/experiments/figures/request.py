@@ -24,6 +24,39 @@ SEEDS = 8
 TUNE_SEEDS = 6
 
 
+def mapped(
+    executor: Executor | None,
+    progress: Progress | None,
+    description: str,
+    function: Callable[..., T],
+    items: Sequence[Any],
+) -> list[T]:
+    """`function(*item)` for each item, in their order; see `FigureRequest.map`."""
+    count = len(items)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(description, done, count)
+
+    tell(0)
+    if executor is None:
+        made = []
+        for item in items:
+            made.append(function(*item))
+            tell(len(made))
+        return made
+    futures: list[Future[T]] = [executor.submit(function, *item) for item in items]
+    try:
+        for done, _ in enumerate(as_completed(futures), start=1):
+            tell(done)
+        return [future.result() for future in futures]
+    except BrokenExecutor as error:
+        raise WorkerError(f"a worker process died (out of memory?): {error}") from error
+    finally:
+        for future in futures:
+            future.cancel()
+
+
 @dataclass(frozen=True)
 class FigureRequest:
     """The inputs of a figure.
@@ -115,29 +148,7 @@ class FigureRequest:
         WorkerError
             When a worker process died.
         """
-        count = len(items)
-
-        def tell(done: int) -> None:
-            if self.progress is not None:
-                self.progress(description, done, count)
-
-        tell(0)
-        if self.executor is None:
-            made = []
-            for item in items:
-                made.append(function(*item))
-                tell(len(made))
-            return made
-        futures: list[Future[T]] = [self.executor.submit(function, *item) for item in items]
-        try:
-            for done, _ in enumerate(as_completed(futures), start=1):
-                tell(done)
-            return [future.result() for future in futures]
-        except BrokenExecutor as error:
-            raise WorkerError(f"a worker process died (out of memory?): {error}") from error
-        finally:
-            for future in futures:
-                future.cancel()
+        return mapped(self.executor, self.progress, description, function, items)
 
     def result(
         self,

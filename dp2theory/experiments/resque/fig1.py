@@ -6,7 +6,7 @@ resque.table1 and resque.table2.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -202,13 +202,13 @@ def parallel_crossings(dimension: int) -> tuple[Crossing, ...]:
 def meetings() -> tuple[Crossing, ...]:
     """Where Theorem 4's exponent meets those of AFKT21 and KLL21 beyond d = n."""
 
-    def at(key: str, theta: float) -> float:
-        return value_at(EXPONENTS[key], dimension_exponent=theta)
+    def at(key: str) -> Callable[[float], float]:
+        return lambda theta: value_at(EXPONENTS[key], dimension_exponent=theta)
 
     return tuple(
         Crossing(
             f"exponents of Theorem 4 and {name}",
-            crossing(lambda x: at("theorem4", x), lambda x, key=key: at(key, x), 1.0, 2.0),  # type: ignore[misc]
+            crossing(at("theorem4"), at(key), 1.0, 2.0),
             float(MEET),
             "4/3",
         )
@@ -224,7 +224,7 @@ def judge(data: Rates) -> ResqueVerdict:
             _crossings("the window's ends are where rates cross", data.crossings),
             depth_gate(data),
             total_gate(data),
-            _crossings("the private rates meet in one point", data.meetings),
+            meeting_gate(data.meetings),
             fewest_gate(data.thetas, data.private),
             linear_gate(data.thetas, data.private),
             other_oracle_gate(data.thetas, data.private),
@@ -234,6 +234,11 @@ def judge(data: Rates) -> ResqueVerdict:
 
 def _crossings(name: str, found: Sequence[Crossing]) -> Gate:
     return Gate(name, all(one.holds for one in found), ", ".join(one.text for one in found))
+
+
+def meeting_gate(found: Sequence[Crossing]) -> Gate:
+    """Theorem 4, AFKT21 and KLL21 meet at d = n^(4/3)."""
+    return _crossings("the private rates meet in one point", found)
 
 
 def _in_window(data: Rates) -> list[int]:

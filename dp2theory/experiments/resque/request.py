@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from dp2theory.experiments.figures.bench import Progress
+from dp2theory.experiments.figures.request import mapped
 from dp2theory.problems.validation import whole_number
+
+T = TypeVar("T")
 
 DIMENSION = 10_000
 
@@ -53,7 +56,15 @@ class ResqueRequest:
             raise ValueError(f"sizes={unknown!r}: must be among {', '.join(own)}")
         return {**own, **self.sizes}
 
-    def tell(self, what: str, done: int, total: int) -> None:
-        """Report progress, where somebody listens."""
-        if self.progress is not None:
-            self.progress(what, done, total)
+    def map(self, description: str, function: Callable[..., T], items: Sequence[Any]) -> list[T]:
+        """`function(*item)` for each item, in their order, on the executor.
+
+        Parameters
+        ----------
+        description : str
+            What is going on.
+        function : callable
+            At the top of a module, so that a process can be told of it.
+        items : sequence of tuple
+        """
+        return mapped(self.executor, self.progress, description, function, items)

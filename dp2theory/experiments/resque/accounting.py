@@ -1,0 +1,112 @@
+"""Five private settings, each accounted four ways: what composition over oracle calls costs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from bounds import theorems
+
+if TYPE_CHECKING:
+    from accountants import Bracket
+
+#: Tightest first, as the order is claimed.
+NAMES = ("exact", "renyi", "tcdp", "advanced")
+#: Records, dimension, and noise over the sensitivity of one draw.
+SETTINGS = ((100_000, 100, 2), (100_000, 100, 4), (100_000, 100, 8), (10_000, 1000, 4),
+            (10_000, 1000, 8))  # fmt: skip
+DELTA = 1e-6
+
+
+@dataclass(frozen=True)
+class AccountedRow:
+    """ε of all oracle calls together by four accountants.
+
+    Attributes
+    ----------
+    dataset_size, dimension : int
+        n and d.
+    calls, draws : int
+        Oracle calls, and draws of one call (theorem resque.private.rate at privacy ε = 1).
+    noise_multiplier : float
+        sigma: twice the noise over sensitivity of one draw.
+    target_delta : float
+    epsilon : dict of str to Bracket
+        By accountant. The lower end is the exact accountant's in all of them.
+    """
+
+    dataset_size: int
+    dimension: int
+    calls: int
+    draws: int
+    noise_multiplier: float
+    target_delta: float
+    epsilon: dict[str, Bracket]
+
+    @property
+    def ordered(self) -> bool:
+        """Whether every upper end is below the next one."""
+        ends = [self.epsilon[name].upper for name in NAMES]
+        return all(one < other for one, other in pairwise(ends))
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values."""
+        return {
+            "dataset_size": self.dataset_size,
+            "dimension": self.dimension,
+            "calls": self.calls,
+            "draws": self.draws,
+            "noise_multiplier": self.noise_multiplier,
+            "noise_over_sensitivity": self.noise_multiplier / 2,
+            "target_delta": self.target_delta,
+            "epsilon": {name: bracket.to_json() for name, bracket in self.epsilon.items()},
+        }
+
+
+def account(dataset_size: int, dimension: int, noise_over_sensitivity: float) -> AccountedRow:
+    """Account one setting four ways; a process can be told of it.
+
+    Parameters
+    ----------
+    dataset_size, dimension : int
+    noise_over_sensitivity : float
+        Half of the noise multiplier: replacing a draw moves a sum by up to twice its norm.
+    """
+    from accountants import (
+        AdvancedCompositionAccountant,
+        Bracket,
+        ExactAccountant,
+        NeighboringRelation,
+        RenyiAccountant,
+        TruncatedCdpAccountant,
+    )
+    from accountants.events import resque_event
+
+    rate = theorems()["resque.private.rate"]
+    where: dict[str, Any] = {
+        "dataset_size": dataset_size,
+        "dimension": dimension,
+        "target_epsilon": 1.0,
+    }
+    calls, draws = (round(float(rate.evaluate(name, **where))) for name in ("calls", "batch"))
+    noise_multiplier = 2.0 * noise_over_sensitivity
+    event = resque_event(
+        dataset_size=dataset_size,
+        draws=draws,
+        noise_multiplier=noise_multiplier,
+        failure_probability=0.0,
+        calls=calls,
+    )
+    relation = NeighboringRelation.REPLACE_ONE
+    exact = ExactAccountant(relation).compose(event).epsilon_bracket(DELTA)
+    epsilon = {"exact": exact}
+    for name, kind in (
+        ("renyi", RenyiAccountant),
+        ("tcdp", TruncatedCdpAccountant),
+        ("advanced", AdvancedCompositionAccountant),
+    ):
+        upper = kind(relation).compose(event).get_epsilon(DELTA)
+        # Each bounds the same number, of which at least the exact accountant's lower end is true.
+        epsilon[name] = Bracket(min(exact.lower, upper), upper)
+    return AccountedRow(dataset_size, dimension, calls, draws, noise_multiplier, DELTA, epsilon)
