@@ -1,5 +1,7 @@
 """`pytest -n 2 --accountant`: laws that run in the processes of pytest-xdist are told like any."""
 
+import re
+
 import pytest
 
 from accountants.laws import catalogue
@@ -54,7 +56,7 @@ def test_two_processes_tell_what_one_tells(outer):
     outcomes = result.parseoutcomes()
     assert (outcomes["failed"], outcomes["skipped"], outcomes["suspect"]) == (2, 2, 1)
     assert outcomes["passed"] == len(laws) - 5
-    ran = [line.split("mine:Mine::")[1] for line in result.outlines if line.startswith("[gw")]
+    ran = re.findall(r"^\[gw[01]\] .* mine:Mine::(\S+)", result.stdout.str(), flags=re.MULTILINE)
     assert sorted(name.split("-")[0] for name in ran) == sorted(laws)  # each once
     assert "accountant: mine:Mine" in result.outlines
     id, finding = told(result, "suspect: ")[:2]
