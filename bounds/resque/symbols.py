@@ -116,6 +116,9 @@ q_G = parameter("q_G", r"q_{\mathrm{G}}", "exponent_gll22", ">= 0", f"{_GROWTH}:
 h_step = parameter(
     "h_step", "h", "step_growth", "> 0", "eta L kappa_p(r/rho)/rho: relative change in one step"
 )
+n_ord = parameter(
+    "n_ord", "n", "order_excess", "integer >= 1", "whole order p of a norm, minus 2: p = n + 2"
+)
 a_pos = parameter(
     "a_pos", r"\|a\|", "positive_shift", "> 0", "||x - xbar||/rho, where x is not the centre"
 )

@@ -53,7 +53,9 @@ PROVED = (
     "resque.definitions.renyi-order",
     "resque.definitions.composition",
     "resque.drift",
+    "resque.drift.binomial",
     "resque.drift.orders",
+    "resque.drift.powers",
     "resque.approximate",
     "resque.approximate.composition",
     "resque.approximate.sampling",
@@ -64,6 +66,7 @@ WITHOUT_MODELS = {
     "resque.E3.orders",  # every order at once: no quadrature reaches
     "resque.E6.sharp-2",
     "resque.E6.sharp-4",
+    "resque.drift.binomial",  # every order at once
     "resque.F1.norm",
     "resque.F3",
     "resque.F3.tight",
