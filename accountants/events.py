@@ -127,6 +127,7 @@ def resque_event(
     >>> resque_event(**call, failure_probability=1e-12, calls=216).count
     216
     """
+    draws = validation.whole(draws, "draws", 1)
     sampling = OracleDraws(dataset_size, draws, failure_probability)
     sigma = validation.oracle_noise(noise_multiplier, sampling.failure_probability)
     event = ResqueOracleDpEvent(

@@ -221,7 +221,8 @@ def _sampling(event: dp_accounting.DpEvent) -> Sampling:
             event.dataset_size, event.sampling_probability, event.truncated_batch_size
         )
     if isinstance(event, ResqueOracleDpEvent):
-        return OracleDraws(event.dataset_size, event.draws, event.failure_probability)
+        draws = validation.whole(event.draws, "draws", 1)
+        return OracleDraws(event.dataset_size, draws, event.failure_probability)
     raise UnsupportedLeaf(
         event, f"{type(event).__name__} has no theorem in this accountant; {_NEAREST}"
     )
