@@ -135,7 +135,7 @@ class DriftRow:
     bound : float or None
         D_p of resque.drift (p = 2) or resque.drift.orders (p > 2), for shared noise.
     sharp_bound : float or None
-        D_p of the lemma in `dp2theory.resque.failure`, at integer orders.
+        D_p of resque.drift (p = 2) or resque.drift.powers (p > 2), at whole orders.
     paths : int
     """
 

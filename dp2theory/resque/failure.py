@@ -7,9 +7,9 @@ apart by at most 2 eta L w; afterwards they drift.  With t = r/rho,
 
     (E||Phi||^p)^(1/p) <= 2 eta L D_p,
 
-D_p from the theorems resque.drift and resque.drift.orders, or from the sharper lemma below.  The
-noise of the phase covers a shift of c times 2 eta L, so that Markov's inequality bounds the
-probability of failure by (D_p/c)^p, for every order p.  What the bound needs, and what it gives:
+D_p from resque.drift at order p = 2 and from resque.drift.powers at whole orders above.  The noise
+of the phase covers a shift of c times 2 eta L, so that Markov's inequality bounds the probability
+of failure by (D_p/c)^p, for every order p.  What the bound needs, and what it gives:
 
 * every point at which weights are taken, the start of the phase included, lies in the ball;
 * steps of every size: nothing is assumed on eta beyond what enters D_p;
@@ -19,20 +19,12 @@ probability of failure by (D_p/c)^p, for every order p.  What the bound needs, a
 * it holds for every start, indices and earlier releases; the probability is over the noise of
   the queries, which both runs share, so that the same event is cut from both.
 
-**Lemma (integer orders).**  With h_q = eta L kappa_q(t)/rho and any integer p >= 2, one step
-multiplies E||Phi||^p by at most 1 + sum_{q=2}^p C(p, q) h_q^q.
-
-Proof.  Let D be eta times the difference of the two estimates, for given past and index.  The
-Hessian of ||.||^p is at most p (p - 1) ||.||^(p-2) times the identity, so Taylor's formula gives
-||Phi - D||^p <= ||Phi||^p - p ||Phi||^(p-2) <Phi, D> + p (p - 1) ||D||^2 int_0^1 (1 - s)
-(||Phi|| + s ||D||)^(p-2) ds.  The mean of <Phi, D> is >= 0, as the gradient of a smoothed convex
-function is monotone.  By the binomial theorem the last term is sum_{q=2}^p C(p, q)
-||Phi||^(p-q) ||D||^q, and E||D||^q <= (h_q ||Phi||)^q by resque.E6.  QED
-
-At p = 2 this is resque.drift.  resque.drift.orders bounds the same sum by its largest factors,
-(p (p - 1)/2) h_p^2 (1 + h_p)^(p-2), which grows as p^3 where the sum grows as p^2.  At c = 2 and
-r/rho = 1/64 this is the difference between 1e-12 and 1e-187, and nothing much is left to gain:
-log ||Phi_T|| of alternating linear losses has variance t^2, and the differing step as much.
+In one step E||Phi||^p grows by the factor 1 + sum_{q=2}^p C(p, q) h_q^q at most, with
+h_q = eta L kappa_q(t)/rho (resque.drift.powers).  resque.drift.orders, which holds at real orders,
+bounds this sum by 1 + (p (p - 1)/2) h_p^2 (1 + h_p)^(p-2): log D_p^p grows as p^3 t^2 there and as
+p^2 t^2 here.  At c = 2, r/rho = 1/64 and 900 steps this is the difference between 1e-12 and
+1e-187.  Nothing much is left to gain: log ||Phi_T|| of alternating linear losses has variance t^2,
+and the weight of the differing step has as much.
 """
 
 from __future__ import annotations
@@ -52,6 +44,7 @@ from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.functions import Array
 from dp2theory.resque.moments import log_kappa, log_kappa_simple
 
+#: resque.drift.powers at whole orders, resque.drift.orders at real ones.
 LEMMAS = ("integer", "theorem")
 #: Orders that are tried, at most; the bound holds for each of them, the smallest one counts.
 #: A larger grid only makes probabilities below 1e-150 still smaller.
@@ -146,7 +139,8 @@ def phase_failure(
     steps, step_size, lipschitz, smoothing, radius, drift_factor
         See `Phase`.
     lemma : str
-        "integer": the lemma of this module; "theorem": resque.drift.orders, at real orders.
+        "integer": resque.drift.powers, at whole orders; "theorem": resque.drift.orders, at real
+        ones.  Both with resque.drift at order 2.
 
     Raises
     ------

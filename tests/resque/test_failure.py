@@ -96,13 +96,25 @@ def test_reference_bounds_on_the_drift() -> None:
         assert_allclose(found, wanted, rtol=5e-4)
 
 
-def test_the_lemma_is_the_theorem_at_order_2_and_sharper_above() -> None:
+def test_the_powers_are_resque_drift_at_order_2_and_sharper_than_orders_above() -> None:
     for ratio in RATIOS:
         orders = np.array([2.0, 3.0, 4.0, 7.0, 20.0])
         lemma = log_drift(phase(ratio), orders)
         proved = log_drift(phase(ratio), orders, lemma="theorem")
         assert_allclose(lemma[0], proved[0], rtol=1e-10)
         assert np.all(lemma[1:] < proved[1:])
+
+
+@pytest.mark.parametrize("steps", [1, 200])
+def test_the_lemma_in_logarithms_is_the_theorem_of_the_powers(steps: int) -> None:
+    drift = theorem("resque.drift.powers").evaluations["factor"]
+    for ratio in (0.02, 0.1, 0.5):
+        excess = np.array([1, 2, 6, 30])
+        exact = evaluate(
+            drift, log=True, order_excess=excess, steps=steps, lipschitz=1,
+            smoothing_std=1 / ratio, relative_radius=ratio, ball_learning_rate=steps**-0.5,
+        )  # fmt: skip
+        assert_allclose(log_drift(phase(ratio, steps=steps), excess + 2.0), exact, rtol=1e-10)
 
 
 def test_the_elementary_bound_for_high_powers_is_an_upper_bound() -> None:

@@ -140,3 +140,25 @@ def test_reweighted_steps_with_shared_noise_do_not_drift_there() -> None:
     drift = math.sqrt(np.mean(squares))
     assert drift <= bound(2, 0.25, steps)
     assert drift < 6.07 / 5  # plain steps: 6.07
+
+
+def test_the_powers_lie_between_a_run_and_the_bound_at_every_order() -> None:
+    run = given(0.1, 200)
+    powers = theorem("resque.drift.powers")
+    # Alternating linear losses, 3e5 pairs of runs that part at the centre: without the start.
+    for order, seen, below in ((4, 1.01477, 1.02), (8, 1.03527, 1.04)):
+        growth = powers.evaluate("growth", order_excess=order - 2, **run)
+        assert seen < growth < below
+        assert growth < theorem("resque.drift.orders").evaluate("growth", norm_order=order, **run)
+
+
+def test_the_powers_of_a_step_by_hand() -> None:
+    run = given(0.3, 1)
+    kappa = {q: theorem("resque.E6").evaluate("kappa", norm_order=q, relative_radius=0.3)
+             for q in (2, 3, 4)}  # fmt: skip
+    h = {q: 0.3 * value for q, value in kappa.items()}
+    wanted = 1 + 6 * h[2] ** 2 + 4 * h[3] ** 3 + h[4] ** 4
+    growth = theorem("resque.drift.powers").evaluate("growth", order_excess=2, **run)
+    assert growth**4 == pytest.approx(wanted, rel=1e-12)
+    factor = theorem("resque.drift.powers").evaluate(order_excess=2, **run)
+    assert factor == pytest.approx(2 * 0.3 * math.exp(3 * 0.09 / 2) * growth, rel=1e-12)
