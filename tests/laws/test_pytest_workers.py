@@ -27,14 +27,26 @@ def answer(candidate, *, laws, relation, **size):
 pytest_items.check_accountant = answer
 """
 
+# What a process says of a test beside its verdict is lost on the way.
+FORGETFUL = """
+import pytest
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_makereport(item):
+    report = yield
+    report.user_properties = []
+    return report
+"""
+
 
 @pytest.fixture
 def outer(pytester):
     """`outer("-n 2")` -> result of a pytest of its own on mine:Mine, with made-up answers."""
     pytester.makepyfile(mine=MINE)
-    pytester.makeconftest(STAND_IN)
 
-    def run(words, accountant="mine:Mine"):
+    def run(words, accountant="mine:Mine", conftest=STAND_IN):
+        pytester.makeconftest(conftest)
         given = ["-p", "no:cacheprovider", "--accountant", accountant, *words.split()]
         return pytester.runpytest_subprocess(*given)
 
@@ -68,6 +80,13 @@ def test_two_processes_tell_what_one_tells(outer):
     assert f"L2: {catalogue.laws()['L2'].statement}" in text
     again = [line for line in result.outlines if line.startswith("again: pytest --accountant")]
     assert len(again) == 2
+
+
+def test_a_forgetful_process_is_seen(outer):
+    result = outer("-n 2 --accountant-laws L3,L7", conftest=STAND_IN + FORGETFUL)
+    assert result.parseoutcomes() == {"passed": 2}
+    with pytest.raises(ValueError, match="not enough values"):
+        told(result, "suspect: ")
 
 
 def test_bad_values_are_told_once(outer):
