@@ -32,7 +32,7 @@ def test_every_method_runs_at_one_epsilon_and_is_compared_with_the_optimum() -> 
 
 
 def test_the_outcome_does_not_depend_on_workers() -> None:
-    settings = {**SMALL, "methods": ("phased-localization", "resque")}
+    settings = {**SMALL, "methods": ("noisy-sgd", "phased-localization")}
     here = private_study(**settings)
     with ThreadPoolExecutor(2) as executor:
         assert private_study(**settings, executor=executor) == here
