@@ -73,8 +73,9 @@ def test_a_ledger_that_drops_steps_is_found() -> None:
 
 
 def test_a_quarter_of_the_noise_of_a_phase_is_more_than_the_gaussian_pair_allows() -> None:
-    rows = np.tile([1.0, 0.0], (200, 1))
-    first = AbsoluteLoss(rows, np.full(200, 100.0), lipschitz=1.0, radius=50.0)
+    rows = np.zeros((200, 2))
+    rows[:, 0] = np.where(np.arange(200) % 2, 1.0, -1.0)  # in turn, so that no run meets the edge
+    first = AbsoluteLoss(rows, np.full(200, 100.0), lipschitz=1.0)
     second = replace_record(first, 0, -rows[0], 100.0)
     plan = plan_phased(first, **BUDGET)
     phase, order = plan.phases[0], np.arange(plan.phases[0].records)
