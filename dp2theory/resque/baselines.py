@@ -8,7 +8,8 @@ from dp2theory.resque.baseline_run import BaselineRun
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.functions import StochasticFunction
 from dp2theory.resque.noisy_sgd import plan_noisy_sgd, run_noisy_sgd
-from dp2theory.resque.phased_localization import PhasedConstants, plan_phased, run_phased
+from dp2theory.resque.phased_localization import run_phased
+from dp2theory.resque.phased_plan import PhasedConstants, plan_phased
 
 BASELINES = ("noisy-sgd", "phased-localization", "phased-localization-raw")
 

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from dp2theory.resque import localization
-from dp2theory.resque.phased_localization import one_pass, sensitivity
+from dp2theory.resque.phased_localization import one_pass
+from dp2theory.resque.phased_plan import sensitivity
 from dp2theory.resque.phases import schedule
 from dp2theory.verification.resque_audit import audit_ball
 from dp2theory.verification.resque_noise import ball_noise, noise_law

@@ -12,7 +12,8 @@ from accountants import ExactAccountant, NeighboringRelation
 from accountants.events import dp_sgd_event
 from dp2theory.resque.losses import AbsoluteLoss
 from dp2theory.resque.noisy_sgd import NoisySgdConstants, plan_noisy_sgd, run_noisy_sgd
-from dp2theory.resque.phased_localization import one_pass, plan_phased, run_phased
+from dp2theory.resque.phased_localization import one_pass, run_phased
+from dp2theory.resque.phased_plan import plan_phased
 from dp2theory.verification.resque_noise import noise_law
 from tests.resque.hard_instances import replace_record
 

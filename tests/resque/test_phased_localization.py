@@ -12,13 +12,8 @@ from scipy import stats
 from accountants import ExactAccountant, NeighboringRelation
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
 from dp2theory.resque.named_functions import function_named
-from dp2theory.resque.phased_localization import (
-    PhasedConstants,
-    one_pass,
-    plan_phased,
-    run_phased,
-    sensitivity,
-)
+from dp2theory.resque.phased_localization import one_pass, run_phased
+from dp2theory.resque.phased_plan import PhasedConstants, plan_phased, sensitivity
 from tests.resque.hard_instances import Spied, drifting, replace_record
 
 BUDGET: dict[str, Any] = {"target_epsilon": 1.0, "target_delta": 1e-6}
