@@ -9,7 +9,6 @@ from typing import Any
 import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
 
-from accountants.calibration import calibrate_noise_multiplier
 from accountants.errors import InfeasibleBudgetError
 from accountants.events import resque_event
 from bounds.catalogue import theorem
@@ -18,6 +17,7 @@ from dp2theory.resque import failure
 from dp2theory.resque.ball_potential import accepted_bound
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.functions import StochasticFunction
+from dp2theory.resque.noise_search import smallest_noise
 from dp2theory.resque.phases import excess_estimate, schedule
 from dp2theory.resque.reduction import RiskPart
 from dp2theory.resque.smoothing import smoothing_for
@@ -227,17 +227,25 @@ def plan_part(
     )
     if not part.failure_delta < target_delta / 2:
         raise InfeasibleBudgetError(*_too_many_failures(part, phases, target_delta))
-    sigma = calibrate_noise_multiplier(
+    sigma = smallest_noise(
         lambda trial: replace(part, noise_multiplier=trial).event,
         target_epsilon=target_epsilon,
         target_delta=target_delta,
-        neighboring_relation=RELATION,
-    ).noise_multiplier
+        relation=RELATION,
+        guess=_noise_guess(part, target_epsilon, target_delta),
+    )
     excess = excess_estimate(multiplier=whole, noise_multiplier=sigma, **geometry)
     accuracy = 2 * whole * radius**2
     return replace(
         part, noise_multiplier=sigma, promised_excess=excess, resolution=excess / accuracy
     )
+
+
+def _noise_guess(part: PartPlan, epsilon: float, delta: float) -> float:
+    """About what the central limit asks for; only the search begins here."""
+    share = part.draws / part.dataset_size
+    gaussian = math.sqrt(2 * part.max_calls * math.log(1.25 / delta)) / epsilon
+    return max(1.8, 2 * share * gaussian)
 
 
 def _too_many_failures(

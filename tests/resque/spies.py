@@ -52,7 +52,7 @@ class Spy:
 
     @property
     def optimal_value(self) -> float | None:
-        raise DataReadError("the smallest value is no public number")
+        return None
 
     def value(self, x: Array) -> float:
         raise DataReadError("value() was called in the private path")
