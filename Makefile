@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -37,6 +37,7 @@ help:
 	@echo "make study   the claims about DP², measured on fresh seeds; writes docs/study.md (resumes)"
 	@echo "make extensions  what goes beyond the paper, on every problem; writes docs/extensions.md"
 	@echo "make figures  every figure and table of the paper; writes docs/figures"
+	@echo "make notebooks  every notebook executed; writes build/notebooks/*.ipynb"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
 	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
@@ -125,6 +126,16 @@ bench:
 
 run-bench: $(READY)
 	$(BIN)/python -m benchmarks
+
+# Sources are notebooks/*.py (jupytext, percent format); make test runs them as scripts.
+notebooks:
+	$(MAKE) EXTRAS=$(EXTRAS),notebooks READY=$(VENV)/.ready-notebooks run-notebooks
+
+run-notebooks: $(READY)
+	@mkdir -p build/notebooks
+	set -eu; for source in notebooks/*.py; do \
+	  $(BIN)/jupytext --quiet --to notebook --execute --set-kernel python3 --output "build/notebooks/$$(basename "$$source" .py).ipynb" "$$source"; \
+	done
 
 format: $(READY)
 	$(BIN)/ruff check --fix .
