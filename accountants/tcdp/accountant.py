@@ -191,6 +191,8 @@ class TruncatedCdpAccountant(CountingAccountant):
         # What no truncation avoids: failures of oracle calls.
         kept = sum(n * math.log1p(-min(r.failure, 1 - 1e-16)) for r, n in self._counts.items())
         floor = -math.expm1(kept) if kept < 0 else 0.0
+        if floor > 0 and floor >= delta:
+            return worst
         for found in self._families(delta):
             if found.failure >= delta:
                 continue
@@ -203,7 +205,7 @@ class TruncatedCdpAccountant(CountingAccountant):
                 best = min(best, value)
             # Fewer failures cannot help once they hardly count.
             room = (delta if worst == math.inf else best) - floor
-            if found.failure - floor <= 1e-4 * room:
+            if found.failure - floor <= max(1e-4 * room, 1e-7 * floor):
                 break
         if not tried and refused is not None:
             raise refused

@@ -20,7 +20,7 @@ def copies(dataset_size: int, draws: int, largest: int = 40) -> Array:
     k = np.arange(min(draws, largest) + 1)
     p = stats.binom.pmf(k, draws, 1 / dataset_size)
     p[-1] += stats.binom.sf(k[-1], draws, 1 / dataset_size)
-    return np.asarray(p[: 1 + max(1, np.count_nonzero(p[1:] > 1e-40))])
+    return np.asarray(p[: 1 + max(1, int(np.count_nonzero(p[1:] > 1e-40)))])
 
 
 def gaussian_delta(epsilon: float, gap: float) -> float:
