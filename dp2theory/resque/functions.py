@@ -35,19 +35,32 @@ class StochasticFunction(Protocol):
     """
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Name for people."""
+
     @property
-    def dimension(self) -> int: ...
+    def dimension(self) -> int:
+        """Number d of parameters."""
+
     @property
-    def sample_size(self) -> int: ...
+    def sample_size(self) -> int:
+        """Number n of samples."""
+
     @property
-    def lipschitz(self) -> float: ...
+    def lipschitz(self) -> float:
+        """L."""
+
     @property
-    def start(self) -> Array: ...
+    def start(self) -> Array:
+        """Where algorithms start, shape (d,)."""
+
     @property
-    def radius(self) -> float: ...
+    def radius(self) -> float:
+        """R."""
+
     @property
-    def optimal_value(self) -> float | None: ...
+    def optimal_value(self) -> float | None:
+        """Smallest value within R of the start, where known."""
 
     def value(self, x: Array) -> float:
         """Return f(x), exactly."""
