@@ -51,6 +51,10 @@ COMMANDS: dict[str, Command] = {
         "dp2theory.cli.audit_accountant:audit_accountant",
         "What any privacy accountant gets wrong, with the smallest examples.",
     ),
+    "resque": Command(
+        "dp2theory.cli.resque:resque",
+        "ReSQue on a function: a private run with its ledger, or a parallel run with its rounds.",
+    ),
     "theorems": Command(
         "dp2theory.cli.theorems:theorems",
         "The theorems behind the bounds: statements, assumptions and proofs, checked anew.",
