@@ -134,7 +134,7 @@ notebooks:
 run-notebooks: $(READY)
 	@mkdir -p build/notebooks
 	set -eu; for source in notebooks/*.py; do \
-	  $(BIN)/jupytext --quiet --to notebook --execute --set-kernel python3 --output "build/notebooks/$$(basename "$$source" .py).ipynb" "$$source"; \
+	  $(BIN)/python -m jupytext --quiet --to notebook --execute --set-kernel python3 --output "build/notebooks/$$(basename "$$source" .py).ipynb" "$$source"; \
 	done
 
 format: $(READY)

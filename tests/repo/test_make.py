@@ -133,6 +133,22 @@ def test_the_environment_has_the_tools_of_proof(workshop):
     assert (code, asked) == (2, ["-m tests.bounds.theorem_pages"])
 
 
+def test_notebooks_are_executed_one_by_one(workshop):
+    (workshop.folder / "notebooks").mkdir()
+    for name in ("one", "two"):
+        (workshop.folder / "notebooks" / f"{name}.py").touch()
+    code, asked = workshop.make("notebooks")
+    assert code == 0
+    (pip,) = (line for line in asked if "-m pip" in line)
+    assert pip.endswith("--editable .[dev,data,certify,prove,scale,notebooks]")
+    runs = [line for line in asked if line.startswith("-m jupytext")]
+    assert [line.split()[-1] for line in runs] == ["notebooks/one.py", "notebooks/two.py"]
+    assert all("--execute" in line for line in runs)
+    code, asked = workshop.make("notebooks", fail="one.ipynb")
+    assert code == 2
+    assert asked[-1].endswith("notebooks/one.py")
+
+
 def test_integrations_have_an_environment_of_their_own(workshop):
     code, asked = workshop.make("integrations")
     assert code == 0

@@ -24,6 +24,7 @@ EXTRAS = {
     "scale": {"dask"},
     "peers": {"prv-accountant"},
     "bench": {"jax"},
+    "notebooks": {"jupytext", "nbconvert", "ipykernel"},
     "integrations": {"opacus", "jax-privacy", "prv-accountant"},
 }
 
