@@ -132,6 +132,7 @@ def private_study(
     target_epsilon: float = 1.0,
     target_delta: float = 1e-6,
     seeds: int = 3,
+    first_seed: int = 0,
     accuracy_factor: float = 4.0,
     constants: PrivateConstants | None = None,
     executor: Executor | None = None,
@@ -148,6 +149,8 @@ def private_study(
         The budget of each run.
     seeds : int
         Runs of each method and setting, >= 2, on the same data.
+    first_seed : int
+        Of the runs; the others follow.
     accuracy_factor : float
         ReSQue is asked for an accuracy of this times L R max(n^(-1/2), sqrt(d log(1/delta))/(n
         epsilon)), at most L R. Hand-chosen: the rate has no constants, and less costs more
@@ -178,12 +181,14 @@ def private_study(
         open_unit("target_delta", target_delta),
     )
     seeds = whole_number("seeds", seeds, minimum=2)
+    first_seed = whole_number("first_seed", first_seed, minimum=0)
+    numbers = range(first_seed, first_seed + seeds)
     accuracy_factor = positive_real("accuracy_factor", accuracy_factor)
     chosen = constants or PrivateConstants()
     pairs = [(whole_number("settings", n, minimum=2), whole_number("settings", d))
              for n, d in settings]  # fmt: skip
     tasks = [
-        (method, n, d, budget, seeds, accuracy_factor, chosen)
+        (method, n, d, budget, numbers, accuracy_factor, chosen)
         for n, d in pairs
         for method in methods
     ]
@@ -247,7 +252,7 @@ def _runs(
     records: int,
     dimension: int,
     budget: tuple[float, float],
-    seeds: int,
+    seeds: range,
     accuracy_factor: float,
     constants: PrivateConstants,
 ) -> _Found:
@@ -265,13 +270,13 @@ def _runs(
             target_delta=delta,
             constants=constants,
         )
-        for seed in range(seeds):
+        for seed in seeds:
             private = run_private(loss, plan, rng=np.random.default_rng(seed))
             points.append(private.parameters)
             counts.append(private.counts)
         claimed = private.ledger.epsilon(delta)
     else:
-        for seed in range(seeds):
+        for seed in seeds:
             baseline = run_private_baseline(
                 method,
                 loss,

@@ -53,6 +53,7 @@ def test_bad_input_is_refused() -> None:
         ({"settings": ((1, 2),)}, "settings"),
         ({"methods": ("dp-sgd",)}, "methods"),
         ({"seeds": 1}, "seeds"),
+        ({"first_seed": -1}, "first_seed"),
         ({"target_epsilon": 0.0}, "target_epsilon"),
         ({"target_delta": 1.0}, "target_delta"),
         ({"accuracy_factor": float("nan")}, "accuracy_factor"),
