@@ -82,8 +82,8 @@ def draw_moments(axes: Axes, parts: Sequence[Mapping[str, Any]]) -> Axes:
         color="#D55E00", label="measured",
     )  # fmt: skip
     for name, words, marker, colour in (
-        ("sharp_bound", "sharp lemma", "|", "#009E73"),
-        ("bound", "theorem", ">", MUTED),
+        ("sharp_bound", "resque.drift.powers", "|", "#009E73"),
+        ("bound", "resque.drift(.orders)", ">", MUTED),
     ):
         shown = [
             (row[name], height)

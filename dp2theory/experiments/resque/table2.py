@@ -82,8 +82,6 @@ class PrivateTable:
 def compute(request: ResqueRequest) -> ResqueResult:
     """Evaluate the exponents, account the settings and run every private method."""
     sizes = request.sized(SIZES)
-    if request.seeds[0] != 0:
-        raise ValueError(f"seed={request.seeds[0]}: must be 0, where these runs begin")
     accounted = request.map("accounting oracle calls", account, list(sizes["accounted"]))
     # Progress of the runs: one by one, setting by setting.
     if request.progress is not None:
@@ -93,6 +91,7 @@ def compute(request: ResqueRequest) -> ResqueResult:
         methods=sizes["methods"],
         target_epsilon=sizes["target_epsilon"],
         seeds=len(request.seeds),
+        first_seed=request.seeds[0],
         executor=request.executor,
     )
     if request.progress is not None:
