@@ -38,7 +38,9 @@ class PrivateConstants:
     mean_calls_per_step : float
         Oracle calls over accepted steps that the cap on calls is made for.
     draws_factor : float
-        Draws of an oracle call over those of the rate.
+        Draws of an oracle call over those of the rate, at least.
+    full_noise : float
+        sigma at which draws are enough: fewer would give more noise for the same privacy.
     smoothing_share : float
         Part of the accuracy that smoothing may cost, in (0, 1).
     part_shrink, part_step_shrink : float
@@ -54,8 +56,8 @@ class PrivateConstants:
         If a constant is outside its domain.
     """
 
-    drift_factor: float = 1.4
-    radius_over_smoothing: float = 1 / 32
+    drift_factor: float = 1.1
+    radius_over_smoothing: float = 1 / 128
     phase_shrink: float = 2.0
     step_shrink: float = 4.0
     restarts: int = 1
@@ -64,8 +66,9 @@ class PrivateConstants:
     radius_margin: float = 2.0
     band: tuple[float, float] = (0.5, 0.93)
     calls_per_step: int = 8
-    mean_calls_per_step: float = 1.25
-    draws_factor: float = 200.0
+    mean_calls_per_step: float = 1.0
+    draws_factor: float = 10.0
+    full_noise: float = 6.0
     smoothing_share: float = 0.5
     part_shrink: float = 2.0
     part_step_shrink: float = 4.0
@@ -75,10 +78,11 @@ class PrivateConstants:
     accuracy_shrink: float = 2.0
 
     SOURCES = {
-        "drift_factor": "lemma of dp2theory.resque.failure: at r/rho = 1/32 a phase fails with a"
-        " probability of about 10^-15",
-        "radius_over_smoothing": "least c sqrt(calls), which the noise of a run grows with, among"
-        " pairs of c and r/rho whose phases fail with about 10^-15",
+        "drift_factor": "resque.drift.powers: at r/rho = 1/128 a call fails with a probability of"
+        " about 10^-16",
+        "radius_over_smoothing": "measured at n = 4000, d = 8, epsilon = 1: the excess falls from"
+        " 1/32 (.014) over 1/64 (.008) to 1/128 (.005) and 1/256 (.003), at equal failures, while"
+        " the time of a run grows as its root",
         "phase_shrink": "Feldman, Koren and Talwar 2020, phased SGD (recalled)",
         "step_shrink": "Feldman, Koren and Talwar 2020, phased SGD (recalled)",
         "restarts": "measured: a second one has a larger excess at every number of draws from 500"
@@ -88,10 +92,10 @@ class PrivateConstants:
         "radius_margin": "hand-chosen: a distance above twice its root mean square is rare",
         "band": "hand-chosen: below 1 so that a step cut short by the ball is never accepted",
         "calls_per_step": "hand-chosen: noise can hide the band from the search",
-        "mean_calls_per_step": "hand-chosen: searches of exact oracles that begin where the last"
-        " one ended take 1.1 calls a step",
-        "draws_factor": "hand-chosen: resque.private.subproblem has no constants; noise over draws"
-        " flattens once sigma is about 5",
+        "mean_calls_per_step": "hand-chosen: the bound on steps has room for searches, which"
+        " take 1.0 to 1.1 calls a step where they begin at the last multiplier",
+        "draws_factor": "hand-chosen: resque.private.subproblem has no constants",
+        "full_noise": "hand-chosen: noise over draws hardly falls any more beyond (measured)",
         "smoothing_share": "hand-chosen: half of the accuracy",
         "part_shrink": "Feldman, Koren and Talwar 2020, localisation (recalled)",
         "part_step_shrink": "Feldman, Koren and Talwar 2020, localisation (recalled)",
@@ -117,7 +121,13 @@ class PrivateConstants:
             raise ValueError(f"band={self.band!r} must be two numbers 0 < low < high < 1")
         whole_number("calls_per_step", self.calls_per_step, minimum=2)
         real_in("mean_calls_per_step", self.mean_calls_per_step, 1.0, math.inf, open_high=True)
-        for name in ("draws_factor", "statistical_step", "private_step", "accuracy_share"):
+        for name in (
+            "draws_factor",
+            "full_noise",
+            "statistical_step",
+            "private_step",
+            "accuracy_share",
+        ):
             positive_real(name, getattr(self, name))
         real_in("accuracy_shrink", self.accuracy_shrink, 1.0, math.inf, open_high=True)
         positive_real("smoothing_share", self.smoothing_share)
@@ -136,6 +146,6 @@ def _above(what: str, name: str, value: Any, bound: float) -> None:
         raise ValueError(f"{name}={value!r} must be above {what}")
 
 
-#: What the theorem resque.drift.orders allows, without the sharper lemma of
-#: `dp2theory.resque.failure`: a phase fails with a probability of about 10^-11.8.
+#: What the theorem resque.drift.orders allows, without the sharper resque.drift.powers: a phase
+#: fails with a probability of about 10^-11.8.
 WIDE = PrivateConstants(drift_factor=2.0, radius_over_smoothing=1 / 64)

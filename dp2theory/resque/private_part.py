@@ -202,9 +202,13 @@ def plan_part(
             nearest="a lower accuracy (a larger number), or a larger smoothing (a scaled instance)",
         )
     whole = floor + risk.regularisation
+    share = _noise_share(calls, target_epsilon, target_delta)
     if draws is None:
         ratio = lipschitz / (whole * radius)
-        wanted = constants.draws_factor * (ratio**2 + math.sqrt(dimension) * ratio / target_epsilon)
+        wanted = max(
+            constants.draws_factor * (ratio**2 + math.sqrt(dimension) * ratio / target_epsilon),
+            constants.full_noise * risk.dataset_size / share,
+        )
         draws = min(risk.dataset_size, max(constants.restarts, math.ceil(wanted)))
     whole_number("draws", draws, minimum=constants.restarts)
     geometry: dict[str, Any] = {
@@ -232,7 +236,7 @@ def plan_part(
         target_epsilon=target_epsilon,
         target_delta=target_delta,
         relation=RELATION,
-        guess=_noise_guess(part, target_epsilon, target_delta),
+        guess=max(1.8, share * draws / risk.dataset_size),
     )
     excess = excess_estimate(multiplier=whole, noise_multiplier=sigma, **geometry)
     accuracy = 2 * whole * radius**2
@@ -241,11 +245,9 @@ def plan_part(
     )
 
 
-def _noise_guess(part: PartPlan, epsilon: float, delta: float) -> float:
-    """About what the central limit asks for; only the search begins here."""
-    share = part.draws / part.dataset_size
-    gaussian = math.sqrt(2 * part.max_calls * math.log(1.25 / delta)) / epsilon
-    return max(1.8, 2 * share * gaussian)
+def _noise_share(calls: int, epsilon: float, delta: float) -> float:
+    """Noise multiplier over share of the records that is drawn, about: the central limit's."""
+    return 2 * math.sqrt(2 * calls * math.log(1.25 / delta)) / epsilon
 
 
 def _too_many_failures(

@@ -41,7 +41,7 @@ def data(records: int = 200) -> AbsoluteLoss:
 def part(**changes: Any) -> PartPlan:
     """A plan by hand: nothing here depends on a calibration."""
     risk = RiskPart(1, 200, 0.05, 0.2, 1.0, 0.2)
-    plan = PartPlan(risk, 1.2, 0.5, 0.5 / 32, 40.0, 30, 30, 60, 1e-12, 8.0, math.nan, math.nan)
+    plan = PartPlan(risk, 1.2, 0.5, 0.5 / 64, 40.0, 30, 30, 60, 1e-12, 8.0, math.nan, math.nan)
     return replace(plan, **changes)
 
 
@@ -143,7 +143,7 @@ def spread(solve: Callable[[PrivateBallOracle], None]) -> float:
     """Std of all noise of many releases over what the plan says."""
     seen: list[Release] = []
     oracle = PrivateBallOracle(
-        data(), 0.01, 0.32, 40, 6.0, np.random.default_rng(2), observe=seen.append
+        data(), 0.01, 1.28, 40, 6.0, np.random.default_rng(2), observe=seen.append
     )
     for _ in range(250):
         solve(oracle)
@@ -180,7 +180,7 @@ def changed(change: Callable[[Any], Any]) -> Callable[[PrivateBallOracle], None]
         (changed(lambda phase: phase), True),
         (changed(lambda phase: replace(phase, noise_std=phase.noise_std / 2)), False),
         (changed(lambda phase: replace(phase, noise_std=phase.noise_std * 0.95)), False),
-        (changed(lambda phase: replace(phase, noise_std=phase.noise_std / 1.4)), False),
+        (changed(lambda phase: replace(phase, noise_std=phase.noise_std / 1.1)), False),
     ],
     ids=["ordinary", "unchanged", "halved", "five-percent", "without-drift-factor"],
 )
@@ -196,7 +196,7 @@ def test_longer_steps_with_the_same_noise_move_more_than_it_covers() -> None:
     other = replace(function, targets=np.array([20.0, -20.0]))
     constants = PrivateConstants(phases=1)
     phases = schedule(
-        draws=20, dimension=1, lipschitz=1.0, radius=0.01, smoothing=0.32, multiplier=1.0,
+        draws=20, dimension=1, lipschitz=1.0, radius=0.01, smoothing=1.28, multiplier=1.0,
         noise_multiplier=10.0, constants=constants,
     )  # fmt: skip
     samples = np.array([0] + [1] * 19)
@@ -206,7 +206,7 @@ def test_longer_steps_with_the_same_noise_move_more_than_it_covers() -> None:
         means = []
         for each in (function, other):
             pool = QueryPool.draw(
-                each, np.zeros(1), smoothing=0.32, size=20, rng=np.random.default_rng(0),
+                each, np.zeros(1), smoothing=1.28, size=20, rng=np.random.default_rng(0),
                 samples=samples,
             )  # fmt: skip
             rng = np.random.default_rng(1)

@@ -13,8 +13,8 @@ from dp2theory.resque.constants import WIDE, PrivateConstants
 def test_every_constant_has_a_source() -> None:
     assert {each.name for each in fields(PrivateConstants)} == set(PrivateConstants.SOURCES)
     found = PrivateConstants().to_json()
-    assert found["drift_factor"]["value"] == 1.4
-    assert found["radius_over_smoothing"]["value"] == 1 / 32
+    assert found["drift_factor"]["value"] == 1.1
+    assert found["radius_over_smoothing"]["value"] == 1 / 128
     assert all(each["source"] for each in found.values())
 
 
@@ -45,6 +45,7 @@ def test_the_wide_constants_differ_in_two() -> None:
         ("calls_per_step", 1),
         ("mean_calls_per_step", 0.5),
         ("draws_factor", -1.0),
+        ("full_noise", 0.0),
         ("smoothing_share", 1.0),
         ("part_shrink", 1.0),
         ("statistical_step", 0.0),

@@ -27,7 +27,7 @@ GEOMETRY: dict[str, Any] = {
     "dimension": 3,
     "lipschitz": 1.0,
     "radius": 0.01,
-    "smoothing": 0.32,
+    "smoothing": 1.28,
     "multiplier": 50.0,
 }
 
@@ -42,7 +42,7 @@ def oracle(noise_multiplier: float = 4.0, **changes: Any) -> PrivateBallOracle:
     settings: dict[str, Any] = {
         "function": loss(),
         "radius": 0.01,
-        "smoothing": 0.32,
+        "smoothing": 1.28,
         "draws": 60,
         "noise_multiplier": noise_multiplier,
         "rng": np.random.default_rng(5),
@@ -75,7 +75,7 @@ def test_schedule_is_contiguous_and_its_noise_is_in_proportion_to_its_steps() ->
     )
     assert sum(phase.draws for phase in found) == 100
     for phase in found:
-        assert phase.noise_std == pytest.approx(6.0 * 1.4 * 1.0 * phase.step, rel=1e-14)
+        assert phase.noise_std == pytest.approx(6.0 * 1.1 * 1.0 * phase.step, rel=1e-14)
         assert phase.to_json()["noise_multiplier"] == 6.0
     for before, after in itertools.pairwise(found):
         if before.restart == after.restart:
@@ -107,7 +107,7 @@ def test_estimate_falls_with_draws_and_grows_with_noise() -> None:
     ("name", "value"),
     [
         ("draws", 1),
-        ("radius", 0.4),
+        ("radius", 2.0),
         ("radius", -1.0),
         ("multiplier", 0.0),
         ("noise_multiplier", -1.0),
@@ -146,7 +146,7 @@ def slow(
 def test_steps_are_the_textbook_ones() -> None:
     function, rng = loss(), np.random.default_rng(2)
     phases = schedule(noise_multiplier=0.0, **GEOMETRY)
-    pool = QueryPool.draw(function, np.full(3, 0.1), smoothing=0.32, size=100, rng=rng)
+    pool = QueryPool.draw(function, np.full(3, 0.1), smoothing=1.28, size=100, rng=rng)
     anchor = np.array([0.004, -0.02, 0.001])
     found = localise(pool, phases, radius=0.01, multiplier=50.0, anchor=anchor, rng=rng)
     expected = slow(pool, phases, 0.01, 50.0, anchor)
@@ -165,7 +165,7 @@ def test_answers_stay_in_the_ball_whatever_the_noise() -> None:
 
 def test_a_phase_wants_its_draws_in_the_pool() -> None:
     rng = np.random.default_rng(0)
-    pool = QueryPool.draw(loss(), np.zeros(3), smoothing=0.32, size=50, rng=rng)
+    pool = QueryPool.draw(loss(), np.zeros(3), smoothing=1.28, size=50, rng=rng)
     phases = schedule(noise_multiplier=0.0, **GEOMETRY)
     for wrong in (phases, ()):
         with pytest.raises(ValueError, match="draws"):
@@ -191,7 +191,7 @@ def test_noise_of_every_release_has_its_stated_law() -> None:
         mine = [release for release in found if release.name == name]
         noise = np.array([(each.released - each.clean) / each.noise_std for each in mine])
         assert noise.std() == pytest.approx(1.0, rel=0.08)
-        assert mine[0].noise_std == 4.0 * 1.4 * 1.0 * mine[0].step
+        assert mine[0].noise_std == 4.0 * 1.1 * 1.0 * mine[0].step
     everything = np.concatenate([(r.released - r.clean) / r.noise_std for r in found])
     assert everything.std() == pytest.approx(1.0, rel=0.03)
     assert stats.kstest(everything, "norm").pvalue > 1e-3
@@ -225,7 +225,7 @@ def pair(
             QueryPool.draw(
                 each,
                 np.full(function.dimension, 0.1),
-                smoothing=0.32,
+                smoothing=1.28,
                 size=draws,
                 rng=np.random.default_rng(seed),
                 samples=samples,
@@ -247,7 +247,7 @@ def test_copies_of_a_record_move_a_phase_by_what_its_noise_covers(copies: int) -
     for _ in range(60):
         first, second, phases = pair(loss(), copies, rng)
         distance = np.linalg.norm(first.releases[0].clean - second.releases[0].clean)
-        moved.append(distance / (copies * 2 * 1.4 * phases[0].step))
+        moved.append(distance / (copies * 2 * 1.1 * phases[0].step))
     assert max(moved) <= 1
     assert max(moved) > 0.25  # not vacuous: the record does move the mean
 
@@ -308,7 +308,7 @@ def test_regularisation_pulls_to_the_anchor() -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        ("radius", 0.5),
+        ("radius", 2.0),
         ("draws", 1),
         ("noise_multiplier", math.inf),
         ("regularisation", -1.0),
