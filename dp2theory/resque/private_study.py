@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 METHODS = (*BASELINES, "resque")
 #: Records and dimension of each setting: along n at d = 8, along d at n = 2000.
-SETTINGS = ((500, 8), (1000, 8), (2000, 8), (4000, 8), (2000, 2), (2000, 32))
+SETTINGS = ((500, 8), (1000, 8), (2000, 8), (4000, 8), (8000, 8), (2000, 2), (2000, 32))
 _FRESH = 20_000
 
 

@@ -15,10 +15,11 @@ from dp2theory.resque import localization
 from dp2theory.resque.phased_localization import one_pass
 from dp2theory.resque.phased_plan import sensitivity
 from dp2theory.resque.phases import schedule
+from dp2theory.resque.private import run_private
 from dp2theory.verification.resque_audit import audit_ball
 from dp2theory.verification.resque_noise import ball_noise, noise_law
 from tests.resque.hard_instances import drifting
-from tests.verification.resque_small import DRIFT, SIGMA, releases
+from tests.verification.resque_small import DRIFT, SIGMA, releases, whole_plan
 
 
 @contextmanager
@@ -72,6 +73,16 @@ def test_noise_that_the_program_halves_is_found() -> None:
     law = noise_law(releases(Scaled(np.random.PCG64(0))), WANTED)
     assert not law.holds
     assert law.rows[-1].ratio == pytest.approx(0.5, rel=0.02)
+
+
+def test_noise_that_a_whole_run_halves_is_found() -> None:
+    loss, plan = whole_plan()
+    seen: list[localization.Release] = []
+    run = run_private(loss, plan, rng=Scaled(np.random.PCG64(1)), observe=seen.append)
+    wanted = ball_noise(1.0, run.parts[0].plan.noise_multiplier, plan.constants.drift_factor)
+    law = noise_law(seen, wanted, names=lambda _: "run")
+    assert not law.holds
+    assert law.rows[0].ratio == pytest.approx(0.5, rel=0.03)
 
 
 def test_one_noise_for_all_phases_is_found() -> None:

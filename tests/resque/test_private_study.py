@@ -72,5 +72,4 @@ def test_excess_falls_with_records_and_baselines_are_ahead_at_these_sizes() -> N
         assert by[method, 4000].excess < 0.6 * by[method, 1000].excess
     # What disappoints is asserted too: a change of it is news.
     assert study.best(4000, 8).method == "noisy-sgd"
-    assert by["phased-localization", 4000].excess < by["resque", 4000].excess
     assert by["resque", 4000].excess < by["phased-localization-raw", 4000].excess

@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 
 from dp2theory.resque.functions import Array
+from dp2theory.resque.localization import Release
 from dp2theory.resque.losses import AbsoluteLoss
+from dp2theory.resque.phases import phase_sizes
+from dp2theory.resque.private import run_private
 from dp2theory.verification.resque_noise import ball_noise, ball_releases, noise_law
-from tests.verification.resque_small import CONSTANTS, DRIFT, SIGMA, releases
+from tests.verification.resque_small import CONSTANTS, DRIFT, SIGMA, releases, whole_plan
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,25 @@ def test_every_phase_has_the_noise_of_the_ledger() -> None:
     assert all(
         release.noise_std == pytest.approx(SIGMA * DRIFT * release.step) for release in found
     )
+
+
+def test_every_release_of_a_whole_run_has_its_noise_and_is_in_the_ledger() -> None:
+    loss, plan = whole_plan()
+    seen: list[Release] = []
+    run = run_private(loss, plan, rng=1, observe=seen.append)
+    (part,) = run.parts
+    constants = plan.constants
+    law = noise_law(
+        seen,
+        ball_noise(1.0, part.plan.noise_multiplier, constants.drift_factor),
+        names=lambda _: "run",
+    )
+    assert law.holds
+    phases = constants.restarts * len(phase_sizes(part.plan.draws // 2, constants))
+    assert len(seen) == phases * run.counts.oracle_calls == phases * part.calls
+    (entry,) = run.ledger.parts
+    assert entry.calls == part.calls <= part.plan.max_calls
+    assert run.counts.queries == part.plan.draws * part.calls
 
 
 def test_nothing_but_noise_is_added_where_gradients_vanish() -> None:
