@@ -100,7 +100,7 @@ class Picture:
                 "",
                 f"> {verdict['claim']}",
                 "",
-                f"**Here it {OUTCOMES[verdict['holds']]}.** {verdict['text']}",
+                *_outcome(verdict),
                 "",
                 f"![{name}](figures/{files['png']})",
                 "",
@@ -110,6 +110,16 @@ class Picture:
                 "",
             ]
         )
+
+
+def _outcome(verdict: dict[str, Any]) -> list[str]:
+    """Whether the claim holds, with the figures behind it; gate by gate where there are gates."""
+    told = f"**Here it {OUTCOMES[verdict['holds']]}.**"
+    if "gates" not in verdict:
+        return [f"{told} {verdict['text']}"]
+    gates = sorted(verdict["gates"], key=lambda gate: bool(gate["holds"]))  # failed ones first
+    lines = [f"- {'' if g['holds'] else '**NOT** '}{g['name']}: {g['text']}" for g in gates]
+    return [told, "", *lines]
 
 
 def _made_with(result: dict[str, Any]) -> str:

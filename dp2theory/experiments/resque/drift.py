@@ -20,7 +20,7 @@ CLAIM = (
 )
 CAPTION = (
     "Our simulations of pairs of runs whose first step is on opposite losses and all later ones on "
-    "the same. hard: max(0, max x_i - offset) in T dimensions; absolute: |<a, x> - b| of 1000 "
+    "the same. hard: max(0, max x_i - offset) in T dimensions; absolute: |a·x - b| of 1000 "
     "records in 10 dimensions; linear: x and -x in turn. Sharp bounds: theorems "
     "resque.drift (p = 2) and resque.drift.powers (p > 2); the others: resque.drift.orders."
 )
