@@ -30,9 +30,9 @@ class Half(np.random.Generator):
 def test_half_of_the_noise_of_noisy_descent_is_found() -> None:
     d = 2000
     loss = AbsoluteLoss(np.zeros((50, d)), np.zeros(50), radius=3.0, lipschitz=2.0)
-    plan = plan_noisy_sgd(loss, **BUDGET, constants=NoisySgdConstants(batch_size=5, steps=2))
+    plan = plan_noisy_sgd(loss, **BUDGET, constants=NoisySgdConstants(batch_size=50, steps=2))
     run = run_noisy_sgd(loss, plan, rng=Half(np.random.PCG64(0)))
-    scaled = 2 * run.parameters / plan.step_size * 5 / (plan.noise_multiplier * 2.0)
+    scaled = 2 * run.parameters / plan.step_size * 50 / (plan.noise_multiplier * 2.0)
     low, _ = stats.chi2.ppf([5e-7, 1 - 5e-7], d)
     assert np.square(scaled).sum() < 0.5 * low
 

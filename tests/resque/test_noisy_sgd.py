@@ -56,7 +56,7 @@ def test_noise_of_a_step_is_what_the_ledger_says() -> None:
     # Rows of zeros: a step is noise alone, and the average of two points is half of it.
     d, runs = 400, 40
     function = AbsoluteLoss(np.zeros((50, d)), np.zeros(50), radius=3.0, lipschitz=2.0)
-    plan = plan_noisy_sgd(function, **BUDGET, constants=NoisySgdConstants(batch_size=5, steps=2))
+    plan = plan_noisy_sgd(function, **BUDGET, constants=NoisySgdConstants(batch_size=50, steps=2))
     moves = np.array(
         [
             run_noisy_sgd(function, plan, rng=np.random.default_rng(s)).parameters
