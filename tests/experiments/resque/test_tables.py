@@ -112,6 +112,17 @@ def test_a_run_above_its_budget_fails_the_gate(private):
     assert not table2.budget_gate([], 4.0).holds
 
 
+def test_excess_that_does_not_fall_fails_the_gate(private):
+    row = replace(private.data.study.rows[0], method="resque")
+    fewer = replace(row, dataset_size=200, excess=2 * row.excess)
+    assert table2.falls_gate([fewer, row]).holds
+    assert not table2.falls_gate([replace(fewer, excess=row.excess), row]).holds
+    study = replace(private.data.study, rows=(replace(fewer, excess=0.0), row))
+    assert failed(table2.judge(replace(private.data, study=study))) == [
+        "ReSQue's excess falls as n grows"
+    ]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resque-table1", "resque-table2", "ball-slope", "drift"])
 def test_every_gate_holds_at_full_size(name):
