@@ -65,8 +65,9 @@ class NoisySgdConstants:
 
     SOURCES = {
         "sampling": "hand-chosen: exactly accounted, with less noise than draws with replacement",
-        "batch_factor": "form of Bassily et al. (2019), batches of sqrt(epsilon n/4)",
-        "privacy_factor": "form of Bassily et al. (2019), (epsilon n)^2/(32 d log(1/delta)) steps",
+        "batch_factor": "Bassily et al. (2019), recalled: batches of sqrt(epsilon n/4)",
+        "privacy_factor": "Bassily et al. (2019), recalled:"
+        " (epsilon n)^2/(32 d log(1/delta)) steps",
         "steps_per_record": "hand-chosen: n steps reach the statistical error 1/sqrt(n)",
         "batch_size": "given by the caller",
         "steps": "given by the caller",

@@ -49,9 +49,9 @@ class PhasedConstants:
 
     SOURCES = {
         "variant": "given by the caller, or by what the function offers",
-        "records_shrink": "Feldman, Koren and Talwar (2020): n/2^i records in phase i",
-        "step_shrink": "Feldman, Koren and Talwar (2020): steps eta/4^i in phase i",
-        "phases": "Feldman, Koren and Talwar (2020): log2 n",
+        "records_shrink": "Feldman, Koren and Talwar (2020), recalled: n/2^i records in phase i",
+        "step_shrink": "Feldman, Koren and Talwar (2020), recalled: steps eta/4^i in phase i",
+        "phases": "Feldman, Koren and Talwar (2020), recalled: log2 n",
     }
 
     def __post_init__(self) -> None:
