@@ -36,7 +36,7 @@ help:
 	@echo "make slow    the tests that take too long for every change"
 	@echo "make study   the claims about DP², measured on fresh seeds; writes docs/study.md (resumes)"
 	@echo "make extensions  what goes beyond the paper, on every problem; writes docs/extensions.md"
-	@echo "make figures  every figure and table of the paper; writes docs/figures"
+	@echo "make figures  every figure and table of both papers; writes docs/figures"
 	@echo "make notebooks  every notebook executed; writes build/notebooks/*.ipynb"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"

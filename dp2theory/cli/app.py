@@ -41,7 +41,7 @@ COMMANDS: dict[str, Command] = {
     ),
     "figure": Command(
         "dp2theory.cli.figure:figure",
-        "A figure or table of the DP² paper on a chosen problem, with a verdict from its data.",
+        "A figure or table of the papers, DP² on a chosen problem or ReSQue, with a verdict.",
     ),
     "audit": Command(
         "dp2theory.cli.audit:audit",
