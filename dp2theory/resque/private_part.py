@@ -43,7 +43,8 @@ class PartPlan:
     smoothing, radius : float
         rho and r.
     floor : float
-        Smallest multiplier of ball acceleration.
+        Smallest multiplier of ball acceleration (resque.ball.floor). Where it is above slope/r,
+        every step is taken at it and the search is idle.
     accepted_bound : float
         Bound on the accepted steps: the smaller one of resque.ball.floor, which is proved for
         exact oracles, and `weight_bound`, which holds for any oracle.
@@ -187,11 +188,7 @@ def plan_part(
             band=constants.band,
             floor=floor,
         ),
-        weight_bound(
-            largest=max(floor, slope / (constants.band[1] * radius)),
-            domain_radius=risk.domain_radius,
-            accuracy=risk.accuracy,
-        ),
+        weight_bound(largest=largest, domain_radius=risk.domain_radius, accuracy=risk.accuracy),
     )
     calls = math.ceil(constants.mean_calls_per_step * bound) if max_calls is None else max_calls
     whole_number("max_calls", calls)
