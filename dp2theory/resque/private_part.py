@@ -188,7 +188,11 @@ def plan_part(
             band=constants.band,
             floor=floor,
         ),
-        weight_bound(largest=largest, domain_radius=risk.domain_radius, accuracy=risk.accuracy),
+        weight_bound(
+            largest=max(floor, slope / (constants.band[1] * radius)),
+            domain_radius=risk.domain_radius,
+            accuracy=risk.accuracy,
+        ),
     )
     calls = math.ceil(constants.mean_calls_per_step * bound) if max_calls is None else max_calls
     whole_number("max_calls", calls)
