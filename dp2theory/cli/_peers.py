@@ -91,13 +91,15 @@ def _history(
     event: "DpEvent", question: Question
 ) -> tuple[list[tuple[float, float, int]] | None, bool]:
     """(noise multiplier, rate, releases) of each leaf, and whether all are Poisson samples."""
-    from accountants.sampling import Poisson
+    from accountants.sampling import OracleDraws, Poisson
     from accountants.walk import Release, leaves
 
     history = []
     poisson = True
     for leaf, count in leaves(event, 1, question.relation):
         if not isinstance(leaf, Release) or leaf.reveals_everything:
+            return None, False
+        if isinstance(leaf.sampling, OracleDraws):  # no noisy sum: a history says something else
             return None, False
         if count and not leaf.reveals_nothing:
             whole = isinstance(leaf.sampling, Poisson)
