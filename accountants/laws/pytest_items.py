@@ -9,7 +9,6 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -142,33 +141,25 @@ class LawItem(pytest.Item):
         return "\n\n".join([f"{self.law}: {statement}", *shown, f"again: {command}"])
 
     def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
-        """The report alone: a traceback would lead through the search."""
-        if isinstance(excinfo.value, LawViolated):
-            return _Shown(str(excinfo.value))
-        return super().repr_failure(excinfo, style)
+        """The report alone, whole under "FAILURES", and its first line in the summary.
+
+        pytest cuts the summary's line at the width of the terminal, but not on a CI machine, where
+        a text without a headline of its own would be printed whole a second time. pytest's own
+        representation is used because it alone comes back whole from processes of pytest-xdist.
+        """
+        if not isinstance(excinfo.value, LawViolated):
+            return super().repr_failure(excinfo, style)
+        shown = excinfo.getrepr(style="value")  # a traceback would lead through the search
+        path, line = self.place
+        if shown.reprcrash is not None:
+            shown.reprcrash.message = str(excinfo.value).partition("\n")[0]
+            shown.reprcrash.path, shown.reprcrash.lineno = path or str(self.path), line + 1
+        return shown
 
     def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
         """Where the accountant is written, and the headline of a failure."""
         path, line = self.place
         return path or self.path, line, f"{self.wanted.candidate.name} {self.name}"
-
-
-class _Shown:
-    """A report as pytest prints one: whole under "FAILURES", its first line in the summary.
-
-    pytest cuts the summary's line at the width of the terminal, but not on a CI machine, where a
-    plain string would be printed whole a second time.
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.reprcrash = SimpleNamespace(message=text.partition("\n")[0])
-
-    def __str__(self) -> str:
-        return self.text
-
-    def toterminal(self, tw: Any) -> None:
-        tw.line(self.text)
 
 
 def _shown(finding: Finding) -> str:
