@@ -5,6 +5,7 @@ Shares nothing with the accountants but dp_accounting.
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -98,19 +99,49 @@ def planar_delta(eta: float, gap: float, calls: int, epsilon: float) -> float:
 
 
 def largest_of_class(
-    p: Array, sigma: float, a: float, rng: np.random.Generator, size: int = 40_000
+    p: Array, sigma: float, a: float, rng: np.random.Generator, zeta: float = 0.0
 ) -> float:
     """Largest P(A) - a Q(A) found among random members of the class of one call.
 
-    A set A of outputs is Phi^-1(chance | draws) = h_k where k draws are the record, l_k where
-    they are the record of the other data set, h_0 = l_0 = c.  Tuples differ in k draws, or in
-    max(k, j) at least: h_k <= c + k g, l_k >= c - k g, h_k - l_j <= g max(k, j), g = 2/sigma.
+    A set A of outputs has the chance high_k where k draws are the record, low_k where they are
+    the record of the other data set, c where none is.  Tuples differ in k draws, or in max(k, j)
+    at least; each pair of them allows what `_reach` says, by itself: no failure of one pair need
+    be that of another.
     """
+    size = 12_000
     g, k = 2 / sigma, np.arange(p.size)
-    c = rng.normal(0.0, 3.0, (size, 1))
+    c = stats.norm.cdf(rng.normal(0.0, 3.0, (size, 1)))
+    least = (1 - zeta) * _moved(np.maximum(c - zeta, 0) / (1 - zeta), -g * k)
     turn = rng.uniform(-1, 1, (size, p.size)) * rng.choice([0.0, 1.0], (size, 1))
-    low = c - g * k * np.where(rng.random((size, 1)) < 0.5, turn, turn[:, :1])
-    reach = g * np.maximum(k[:, None], k)
-    high = np.minimum(c + g * k, (low[:, None, :] + reach).min(axis=2))
-    high[:, 0] = c[:, 0]
-    return float((stats.norm.cdf(high) @ p - a * (stats.norm.cdf(low) @ p)).max())
+    turn = np.where(rng.random((size, 1)) < 0.5, turn, turn[:, :1])
+    low = np.clip(_moved(c, -g * k * turn), least, 1.0)
+    low = np.where(rng.random((size, 1)) < 0.5, least, low)
+    low[:, 0] = c[:, 0]
+    apart = g * np.maximum(k[:, None], k)
+    high = _reach(low[:, None, :], apart, zeta)[:, 1:].min(axis=2)
+    return float((high @ p[1:] - a * (low[:, 1:] @ p[1:]) + (1 - a) * p[0] * c[:, 0]).max())
+
+
+def _moved(chance: Array, gap: Array) -> Array:
+    return np.asarray(stats.norm.cdf(stats.norm.ppf(chance) + gap))
+
+
+def _reach(chance: Array, gap: Array, zeta: float) -> Array:
+    """Largest chance under a law that is Gaussian-dominated but for a failure ``zeta``."""
+    return (1 - zeta) * _moved(np.minimum(chance / (1 - zeta), 1.0), gap) + zeta
+
+
+def planar_sum_delta(
+    own: Array, other: Array, others: Array, draws: int, sigma: float, epsilon: float
+) -> float:
+    """δ of one Gaussian sum of draws of vectors of the plane, every batch listed."""
+    axis = np.linspace(-2 * draws - 9 * sigma, 2 * draws + 9 * sigma, 241)
+    density = []
+    for record in (own, other):
+        total = np.zeros((axis.size, axis.size))
+        for batch in itertools.product([record, *others], repeat=draws):
+            x, y = np.sum(batch, axis=0)
+            total += np.outer(stats.norm.pdf(axis, x, sigma), stats.norm.pdf(axis, y, sigma))
+        density.append(total / (1 + len(others)) ** draws)
+    over = np.maximum(density[0] - math.exp(epsilon) * density[1], 0)
+    return float(over.sum() * (axis[1] - axis[0]) ** 2)

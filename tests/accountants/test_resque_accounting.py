@@ -60,7 +60,14 @@ ROWS = (
 )
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row[0]}-{row[3]:g}")
+def _rows(*slow: int) -> list[Any]:
+    return [
+        pytest.param(row, marks=[pytest.mark.slow] if i in slow else [], id=f"{row[0]}-{row[3]:g}")
+        for i, row in enumerate(ROWS)
+    ]
+
+
+@pytest.mark.parametrize("row", _rows(1, 2, 4))
 def test_four_accountants(row: tuple[float, ...]) -> None:
     """Their order; never above the references; the closed curve is where it was derived."""
     n, draws, _, noise, loss, renyi, closed, advanced, *_ = row
@@ -77,13 +84,6 @@ def test_four_accountants(row: tuple[float, ...]) -> None:
     assert 0.87 * bracket.upper < bracket.lower < bracket.upper == found[0]
 
 
-def _rows(*slow: int) -> list[Any]:
-    return [
-        pytest.param(row, marks=[pytest.mark.slow] if i in slow else [], id=f"{row[0]}-{row[3]:g}")
-        for i, row in enumerate(ROWS)
-    ]
-
-
 @pytest.mark.parametrize("row", _rows(1, 2, 3, 4))
 def test_the_upper_end_against_a_loss_distribution(row: tuple[float, ...]) -> None:
     """dp_accounting, pessimistic, from profiles by root finding: above ours, by its grid."""
@@ -95,7 +95,7 @@ def test_the_upper_end_against_a_loss_distribution(row: tuple[float, ...]) -> No
     assert 0.98 * other < ours.get_epsilon(DELTA) < other
 
 
-@pytest.mark.parametrize("row", _rows(1, 2, 3))
+@pytest.mark.parametrize("row", _rows(1, 2, 4))
 def test_the_coupled_profile_alone_gives_the_derived_rényi_values(row: tuple[float, ...]) -> None:
     """Best real order, best truncation; with 2/sigma = 1/(noise / sensitivity)."""
     n, draws, _, noise, _, renyi, *_ = row
@@ -119,12 +119,29 @@ def test_no_member_of_the_class_is_above_the_three_profiles() -> None:
     rng = np.random.default_rng(7)
     for n, draws, sigma in ((2, 2, 1.0), (3, 3, 1.4), (5, 4, 2.0), (6, 6, 3.0), (4, 1, 0.8)):
         p = truth.copies(n, draws)
-        for epsilon in (0.0, 0.1, 0.5, 1.5):
-            most = truth.largest_of_class(p, sigma, math.exp(epsilon), rng)
-            bound = truth.smallest(epsilon, p, sigma)
+        for epsilon, zeta in ((0.0, 0.0), (0.1, 0.01), (0.5, 0.0), (0.5, 0.2), (1.5, 0.05)):
+            most = truth.largest_of_class(p, sigma, math.exp(epsilon), rng, zeta)
+            fails = zeta * float(p[1:].sum())
+            bound = (1 - zeta) * truth.smallest(epsilon, p, sigma) + fails
             assert 0.7 * bound < most <= bound * (1 + 1e-12)
-            assert bound <= truth.coupled(epsilon, p, sigma) * (1 + 1e-12)
-        assert most > 0
+            assert bound <= (1 - zeta) * truth.coupled(epsilon, p, sigma) + fails + 1e-15
+
+
+def test_no_vectors_of_the_plane_are_above_the_upper_end() -> None:
+    """Gaussian sums: random vectors, and the record at two places 60 degrees apart, others at 0."""
+    rng = np.random.default_rng(3)
+    turned = np.array([0.5, math.sqrt(0.75)])
+    cases = [(np.array([1.0, 0.0]), turned, np.zeros((2, 2)))]
+    for _ in range(5):
+        vectors = rng.normal(size=(4, 2))
+        vectors /= np.maximum(1, np.linalg.norm(vectors, axis=1, keepdims=True))
+        cases.append((vectors[0], vectors[1], vectors[2:]))
+    for draws, sigma in ((2, 1.0), (3, 1.4)):
+        accountant = ExactAccountant(REPLACE).compose(run(3, draws, sigma, 1))
+        for epsilon in (0.0, 0.2, 0.8):
+            upper = accountant.get_delta(epsilon)
+            found = [truth.planar_sum_delta(*case, draws, sigma, epsilon) for case in cases]
+            assert 0.1 * upper < max(found) <= upper
 
 
 def test_one_call_is_the_largest_of_the_class() -> None:
@@ -144,7 +161,7 @@ def test_without_failures_it_costs_what_a_noisy_sum_does() -> None:
     """The profiles are those of draws with replacement; the sum is the member below."""
     event = dp_sgd_event(sampling=WithReplacement(10_000, 50), noise_multiplier=6.0, steps=300)
     other = run(10_000, 50, 6.0, 300)
-    for make in (ExactAccountant, RenyiAccountant, TruncatedCdpAccountant):
+    for make in (ExactAccountant, RenyiAccountant):
         one, two = make(REPLACE).compose(event), make(REPLACE).compose(other)
         assert one.get_epsilon(1e-5) == two.get_epsilon(1e-5)
     bracket = ExactAccountant(REPLACE).compose(other).epsilon_bracket(1e-5)
@@ -153,7 +170,12 @@ def test_without_failures_it_costs_what_a_noisy_sum_does() -> None:
 
 @pytest.mark.parametrize(
     "make",
-    [ExactAccountant, RenyiAccountant, TruncatedCdpAccountant, AdvancedCompositionAccountant],
+    [
+        ExactAccountant,
+        TruncatedCdpAccountant,
+        pytest.param(RenyiAccountant, marks=pytest.mark.slow),
+        pytest.param(AdvancedCompositionAccountant, marks=pytest.mark.slow),
+    ],
 )
 def test_failures_are_carried_by_every_accountant(make: Any) -> None:
     """At large ε nothing but the failures is left; ε is infinite once they exceed δ."""
@@ -176,9 +198,9 @@ def test_a_failing_member_attains_the_failures() -> None:
     """Publish the draws with probability zeta: δ is at least 1 - (1 - eta zeta)^K at every ε.
 
     The lower end stays that of the Gaussian sum, which belongs to the class for every zeta."""
-    event = run(100, 5, 4.0, 10, 1e-3)
+    event = run(100, 5, 8.0, 200, 1e-3)
     eta = -math.expm1(5 * math.log1p(-1 / 100))
-    attained = -math.expm1(10 * math.log1p(-eta * 1e-3))
+    attained = -math.expm1(200 * math.log1p(-eta * 1e-3))
     accountant = ExactAccountant(REPLACE).compose(event)
     assert attained <= accountant.get_delta(0.5)
     assert attained <= accountant.get_delta(50.0) <= attained * (1 + 1e-6)
@@ -235,14 +257,14 @@ def test_mixed_with_other_releases() -> None:
         run(1000, 10, 6.0, 200, 1e-9),
         dp_sgd_event(sampling=WithReplacement(1000, 10), noise_multiplier=4.0, steps=200),
     )
-    for make in (ExactAccountant, RenyiAccountant, TruncatedCdpAccountant):
+    for make in (ExactAccountant, RenyiAccountant):
         one = make(REPLACE).compose(calls).compose(other)
         two = make(REPLACE).compose(other).compose(calls)
         assert one.get_epsilon(1e-5) == pytest.approx(two.get_epsilon(1e-5), rel=1e-12)
         assert one.get_epsilon(1e-5) > make(REPLACE).compose(calls).get_epsilon(1e-5)
 
 
-@settings(max_examples=4, deadline=None)
+@settings(max_examples=3, deadline=None)
 @given(
     n=st.integers(100, 10_000),
     share=st.floats(0.001, 0.1),
