@@ -41,10 +41,10 @@ FORMS = (
     "a list of runs {noise_multiplier, sampling, steps, …}, or the state of an accountant"
 )
 _HOMES = {
-    "AdvancedCompositionAccountant": "accountants.advanced_composition",
     "ExactAccountant": "accountants.exact.accountant",
     "RenyiAccountant": "accountants.renyi.accountant",
     "TruncatedCdpAccountant": "accountants.tcdp.accountant",
+    "AdvancedCompositionAccountant": "accountants.advanced_composition",
 }
 
 
