@@ -16,7 +16,7 @@ import numpy as np
 from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.ball_run import BallRun, Step
 from dp2theory.resque.ball_search import ROUNDING, BallOracle, Search, mirror_step
-from dp2theory.resque.functions import Array, check_vector
+from dp2theory.resque.functions import Array, check_band, check_vector
 
 #: Tries of one step before the best point so far is taken (hand-chosen: halving the logarithm of
 #: the range of multipliers 64 times leaves nothing between two doubles).
@@ -34,7 +34,8 @@ class Calls(Protocol):
 
 def lowest_floor(accuracy: float, domain_radius: float) -> float:
     """Return 2 accuracy/R^2: one step accepted there proves the accuracy."""
-    return 2 * accuracy / domain_radius**2
+    radius = positive_real("domain_radius", domain_radius)
+    return 2 * positive_real("accuracy", accuracy) / radius**2
 
 
 def accelerate(
@@ -197,9 +198,10 @@ def _ranges(
         ("accuracy", accuracy),
     ):
         positive_real(name, value)
+    if not callable(getattr(oracle, "solve", None)):
+        raise ValueError(f"oracle={oracle!r} must be a BallOracle (`radius`, `solve`)")
     radius = positive_real("radius of the oracle", oracle.radius)
-    if np.shape(band) != (2,) or not 0 < band[0] < band[1] <= 1:
-        raise ValueError(f"band={band!r} must be two numbers 0 < low < high <= 1")
+    check_band(band, closed=True)
     if band[1] >= 1 and getattr(oracle, "restricted", True):
         raise ValueError(
             f"band={band!r} must end below 1: {type(oracle).__name__} does not say that it leaves "

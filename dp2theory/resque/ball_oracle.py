@@ -7,12 +7,12 @@ moves by the radius. The move falls as the multiplier grows, so a search for a r
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 
-from dp2theory.problems.validation import positive_real
+from dp2theory.problems.validation import positive_real, real_in
 from dp2theory.resque.functions import Array, Proximal, check_vector
 
 if TYPE_CHECKING:
@@ -27,6 +27,11 @@ _ABOVE = 1 + 1e-12
 
 class ProximalFunction(Proximal, Protocol):
     """A Lipschitz function with a closed proximal map."""
+
+    @property
+    def dimension(self) -> int:
+        """d."""
+        ...
 
     @property
     def lipschitz(self) -> float:
@@ -71,10 +76,10 @@ def solve_ball(
     BallMinimum
         Its multiplier includes the given one: it is at most max(L/r, given).
     """
+    _check_proximal(function)
     radius = positive_real("radius", radius)
-    if multiplier != 0:
-        positive_real("multiplier", multiplier)
-    center = check_vector("center", center)
+    multiplier = real_in("multiplier", multiplier, 0.0, math.inf, open_high=True)
+    center = check_vector("center", center, function.dimension)
     highest = function.lipschitz / radius * _ABOVE
     known: dict[float, float] = {}  # log(move/r) by log(multiplier): a line where the slope is one
 
@@ -95,15 +100,19 @@ def solve_ball(
     return BallMinimum(function.prox(center, found), found, len(known) + 1)
 
 
+def _check_proximal(function: Any) -> None:
+    if not isinstance(function, Proximal):
+        raise ValueError(
+            f"function={function!r} must have a closed proximal map, `prox`: there is no exact "
+            "oracle for it"
+        )
+
+
 class _Exact:
     def __init__(
         self, function: ProximalFunction, radius: float, counter: Counter | None = None
     ) -> None:
-        if not isinstance(function, Proximal):
-            raise ValueError(
-                f"function={function!r} must have a closed proximal map, `prox`: there is no exact "
-                "oracle for it"
-            )
+        _check_proximal(function)
         self.function = function
         self.radius = positive_real("radius", radius)
         self.counter = counter
@@ -132,6 +141,7 @@ class ProximalOracle(_Exact):
 
     def solve(self, center: Array, multiplier: float) -> Array:
         """Return argmin f + multiplier/2 ||x - center||^2, shape (d,)."""
+        center = check_vector("center", center, self.function.dimension)
         point = self.function.prox(center, positive_real("multiplier", multiplier))
         return self._counted(BallMinimum(point, multiplier, 1)).point
 

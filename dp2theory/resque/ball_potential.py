@@ -11,7 +11,7 @@ import numpy as np
 from bounds.resque.ball_count import THEOREMS
 from dp2theory.problems.validation import positive_real, real_in
 from dp2theory.resque.ball_acceleration import lowest_floor
-from dp2theory.resque.functions import Array, check_vector
+from dp2theory.resque.functions import Array, check_band, check_numbers, check_vector
 
 _THEOREM = {each.id: each for each in THEOREMS}
 
@@ -114,7 +114,7 @@ def check_potential(
     falls = -np.diff(values)
     least = np.zeros_like(falls)
     if promised is not None:
-        least = np.asarray(promised, dtype=float)
+        least = check_numbers("promised", promised)
         if least.shape != falls.shape or not np.isfinite(least).all():
             raise ValueError(
                 f"promised has shape {least.shape}, must be {falls.size} finite numbers, one a step"
@@ -157,8 +157,9 @@ def accepted_bound(
     ValueError
         A number outside of its domain, or a floor above the one that the theorem covers.
     """
-    if np.shape(band) != (2,) or not 0 < band[0] < band[1] <= 1:
-        raise ValueError(f"band={band!r} must be two numbers 0 < low < high <= 1")
+    check_band(band, closed=True)
+    if floor is not None:
+        positive_real("floor", floor)
     numbers: dict[str, Any] = {
         "radius": positive_real("domain_radius", domain_radius),
         "ball_radius": band[1] * positive_real("ball_radius", ball_radius),
@@ -172,7 +173,7 @@ def accepted_bound(
         return float(_THEOREM["resque.ball.count"].evaluate(**numbers, **rest))
     raised = _THEOREM["resque.ball.floor"]
     highest = float(raised.evaluate("floor", **numbers))
-    if not positive_real("floor", floor) <= highest * (1 + 1e-12):
+    if not floor <= highest * (1 + 1e-12):
         raise ValueError(
             f"floor={floor!r} must be at most {highest:.6g}: no bound is proved above it"
         )

@@ -135,6 +135,7 @@ class Search:
         self.calls += 1
         if z.shape != y.shape or not np.isfinite(z).all():
             raise ValueError(
-                f"the oracle's answer of shape {z.shape} must be {y.shape[0]} finite numbers"
+                f"the oracle's answer of shape {z.shape} at a point made of start must be "
+                f"{y.shape[0]} finite numbers"
             )
         return Try(multiplier, size, y, z, float(np.linalg.norm(z - y)))

@@ -18,7 +18,7 @@ import numpy as np
 from dp2theory.problems.validation import positive_real, real_in, whole_number
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.estimator import QueryPool
-from dp2theory.resque.functions import Array, StochasticFunction, check_function
+from dp2theory.resque.functions import Array, StochasticFunction, check_band, check_function
 
 __all__ = [
     "SOLVERS",
@@ -32,6 +32,13 @@ __all__ = [
 ]
 
 _SMOOTHNESS = math.sqrt(2 / math.pi)
+#: Gradients of one subproblem: more would not be held in the memory of one machine.
+_LARGEST_POOL = 10**9
+
+
+def _check_positive(**values: float) -> None:
+    for name, value in values.items():
+        positive_real(name, value)
 
 
 @dataclass(frozen=True)
@@ -73,9 +80,7 @@ class ParallelConstants:
         positive_real("rounds_factor", self.rounds_factor)
         positive_real("radius_over_smoothing", self.radius_over_smoothing)
         real_in("radius_over_smoothing", self.radius_over_smoothing, 0.0, 1.0)
-        low, high = self.band
-        if not 0 < low < high < 1:
-            raise ValueError(f"band={self.band!r} must be two numbers 0 < low < high < 1")
+        check_band(self.band)
         whole_number("calls_per_step", self.calls_per_step, minimum=2)
 
     def to_json(self) -> dict[str, Any]:
@@ -102,13 +107,30 @@ def pool_size(lipschitz: float, multiplier: float, radius: float, factor: float)
         At least 1. With l at its floor eps K^2/R^2 or above, K = (R/r)^(2/3), this is at most
         C (L R/eps)^2/K + 1 (resque.parallel.1).
     """
-    return max(1, math.ceil(factor * (lipschitz / (multiplier * radius)) ** 2))
+    _check_positive(lipschitz=lipschitz, multiplier=multiplier, radius=radius, factor=factor)
+    try:
+        wanted = factor * (lipschitz / multiplier / radius) ** 2
+    except OverflowError:
+        wanted = math.inf
+    if wanted > _LARGEST_POOL:
+        raise ValueError(
+            f"multiplier={multiplier!r} and radius={radius!r}: a subproblem would ask for "
+            f"{wanted:.3g} gradients, must be at most {_LARGEST_POOL:.0e}"
+        )
+    return max(1, math.ceil(wanted))
 
 
 def accelerated_steps(lipschitz: float, multiplier: float, smoothing: float, factor: float) -> int:
     """Return ``ceil(c sqrt(Ls/l))`` with ``Ls = sqrt(2/pi) L/rho + l`` (resque.F3)."""
+    _check_positive(lipschitz=lipschitz, multiplier=multiplier, smoothing=smoothing, factor=factor)
     smooth = _SMOOTHNESS * lipschitz / smoothing + multiplier
-    return max(1, math.ceil(factor * math.sqrt(smooth / multiplier)))
+    wanted = factor * math.sqrt(smooth / multiplier)
+    if not wanted <= _LARGEST_POOL:
+        raise ValueError(
+            f"multiplier={multiplier!r}: a subproblem would take {wanted:.3g} steps, must be at "
+            f"most {_LARGEST_POOL:.0e}"
+        )
+    return max(1, math.ceil(wanted))
 
 
 def weighted_excess(
@@ -128,6 +150,9 @@ def weighted_excess(
     float
         With ``G = L exp(r^2/(2 rho^2))`` (resque.E5 at p = 2); theorem resque.parallel.solver.
     """
+    _check_positive(lipschitz=lipschitz, multiplier=multiplier, smoothing=smoothing)
+    real_in("radius", positive_real("radius", radius), 0.0, smoothing)
+    whole_number("queries", queries)
     moment = lipschitz * math.exp(0.5 * (radius / smoothing) ** 2)
     return 2 * (moment + multiplier * radius) ** 2 / (multiplier * (queries + 1))
 
@@ -169,6 +194,9 @@ def accelerated_excess(
     half of l r^2; the first is above l r^2 where L/(l r) > e^3, and that is where the theorem's
     rate has a logarithm that a fixed `rounds_factor` leaves out.
     """
+    _check_positive(lipschitz=lipschitz, multiplier=multiplier, smoothing=smoothing)
+    real_in("radius", positive_real("radius", radius), 0.0, smoothing)
+    whole_number("queries", queries, minimum=whole_number("steps", steps))
     smooth = _SMOOTHNESS * lipschitz / smoothing + multiplier
     rate = math.sqrt(multiplier / smooth)
     moment = lipschitz * math.exp(0.5 * (radius / smoothing) ** 2)

@@ -7,13 +7,14 @@ it must come from the oracle, and of private data it would be an access of its o
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.problems.validation import positive_real, real_in, whole_number
 from dp2theory.resque.ball_acceleration import Calls
 from dp2theory.resque.ball_oracle import BallMinimum
 from dp2theory.resque.ball_search import ROUNDING, mirror_step, step_size
@@ -125,6 +126,13 @@ def check_multiplier_oracle(oracle: Any) -> MultiplierOracle:
     return checked
 
 
+def check_answer(answer: BallMinimum, center: Array) -> tuple[Array, float]:
+    """Return point and multiplier of an oracle's answer, or raise ValueError."""
+    point = check_vector("the oracle's answer", answer[0], center.size)
+    multiplier = real_in("the oracle's multiplier", answer[1], 0.0, math.inf, open_high=True)
+    return point, multiplier
+
+
 def accelerate_without_bisection(
     oracle: MultiplierOracle,
     *,
@@ -194,7 +202,7 @@ def accelerate_without_bisection(
         size = step_size(now, weight)
         full = weight + size
         y = (weight * x + size * v) / full
-        z, multiplier, _ = oracle.minimise(y)
+        z, multiplier = check_answer(oracle.minimise(y), y)
         calls += 1
         if multiplier == 0:
             x, stopped = z, "minimum"

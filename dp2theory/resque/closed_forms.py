@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
+from dp2theory.resque.functions import check_numbers
+
 Array = NDArray[np.float64]
 
 _DENSITY = 1 / math.sqrt(2 * math.pi)
@@ -55,7 +57,9 @@ def smoothed_hinge(at: ArrayLike, deviation: ArrayLike) -> tuple[Array, Array]:
 
 def _scaled(at: ArrayLike, deviation: ArrayLike) -> tuple[Array, Array, Array]:
     """m, m/s (0/0 is 0) and s phi(m/s)."""
-    m, s = np.broadcast_arrays(np.asarray(at, dtype=np.float64), np.asarray(deviation))
+    m, s = np.broadcast_arrays(check_numbers("at", at), check_numbers("deviation", deviation))
+    if not (np.isfinite(m).all() and np.isfinite(s).all() and (s >= 0).all()):
+        raise ValueError("at and deviation must be finite, and deviation at least 0")
     with np.errstate(divide="ignore", invalid="ignore", over="ignore", under="ignore"):
         ratio = np.where(m == 0, 0.0, m / s)
         density = s * _DENSITY * np.exp(-0.5 * ratio * ratio)

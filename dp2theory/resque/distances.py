@@ -30,6 +30,8 @@ def project_l1(vector: Array, radius: float = 1.0) -> Array:
         Every coordinate shrunk by one threshold, found from the sorted sizes (Held, Wolfe and
         Crowder, 1974).
     """
+    vector = check_vector("vector", vector)
+    positive_real("radius", radius)
     sizes = np.abs(vector)
     if sizes.sum() <= radius:
         return np.array(vector)
@@ -76,7 +78,7 @@ class MaxDistance:
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        return float(np.abs(x - self.center).max())
+        return float(np.abs(check_vector("x", x, self.dimension) - self.center).max())
 
     def subgradients(self, points: Array, samples: IndexArray) -> Array:
         """Return the sign at the first largest coordinate, 0 elsewhere; shape (N, d)."""
@@ -88,6 +90,8 @@ class MaxDistance:
 
     def prox(self, center: Array, multiplier: float) -> Array:
         """Return argmin f + multiplier/2 ||. - center||^2, by Moreau's identity."""
+        center = check_vector("center", center, self.dimension)
+        positive_real("multiplier", multiplier)
         moved: Array = center - project_l1(multiplier * (center - self.center)) / multiplier
         return moved
 
@@ -139,7 +143,7 @@ class WeightedDistance:
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        return float(self.weights @ np.abs(x - self.center))
+        return float(self.weights @ np.abs(check_vector("x", x, self.dimension) - self.center))
 
     def subgradients(self, points: Array, samples: IndexArray) -> Array:
         """Return w times the signs, shape (N, d)."""
@@ -148,15 +152,21 @@ class WeightedDistance:
 
     def smoothed_value(self, x: Array, smoothing: float) -> float:
         """Return E f(x + smoothing Z)."""
-        return float(self.weights @ smoothed_absolute(x - self.center, smoothing)[0])
+        away = check_vector("x", x, self.dimension) - self.center
+        real_in("smoothing", smoothing, 0.0, np.inf, open_high=True)
+        return float(self.weights @ smoothed_absolute(away, smoothing)[0])
 
     def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
         """Return the gradient of the average, shape (d,)."""
-        result: Array = self.weights * smoothed_absolute(x - self.center, smoothing)[1]
+        away = check_vector("x", x, self.dimension) - self.center
+        real_in("smoothing", smoothing, 0.0, np.inf, open_high=True)
+        result: Array = self.weights * smoothed_absolute(away, smoothing)[1]
         return result
 
     def prox(self, center: Array, multiplier: float) -> Array:
         """Return argmin f + multiplier/2 ||. - center||^2: soft thresholds."""
+        center = check_vector("center", center, self.dimension)
+        positive_real("multiplier", multiplier)
         away = center - self.center
         shrunk = np.maximum(np.abs(away) - self.weights / multiplier, 0.0)
         result: Array = self.center + np.sign(away) * shrunk
@@ -199,7 +209,7 @@ class PositiveMax:
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        return max(0.0, float(x.max()) - self.offset)
+        return max(0.0, float(check_vector("x", x, self.dimension).max()) - self.offset)
 
     def subgradients(self, points: Array, samples: IndexArray) -> Array:
         """Return the unit vector of the first largest coordinate where it is above the offset."""

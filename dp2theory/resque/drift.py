@@ -15,7 +15,7 @@ Steps are r/(L sqrt(T)) (half of that for the hard losses), and iterates are pro
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.distances import PositiveMax
 from dp2theory.resque.estimator import log_weights
 from dp2theory.resque.failure import Phase, log_drift
-from dp2theory.resque.functions import Array, IndexArray
+from dp2theory.resque.functions import Array, IndexArray, check_rng
 from dp2theory.resque.losses import AbsoluteLoss
 
 METHODS = ("shared", "independent", "raw")
@@ -203,6 +203,11 @@ def drift_table(
     """
     if kind not in INSTANCES:
         raise ValueError(f"kind={kind!r} must be one of {', '.join(INSTANCES)}")
+    for name, value in (
+        ("horizons", horizons), ("ratios", ratios), ("orders", orders), ("methods", methods)
+    ):  # fmt: skip
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValueError(f"{name}={value!r} must be a sequence")
     unknown = [each for each in methods if each not in METHODS]
     if unknown:
         raise ValueError(f"methods holds {unknown[0]!r}, must be from {', '.join(METHODS)}")
@@ -213,9 +218,9 @@ def drift_table(
         raise ValueError("horizons, ratios, orders and methods must not be empty")
     if powers.min() < 2:
         raise ValueError(f"orders holds {powers.min():g}, must be >= 2")
-    paths = whole_number("paths", paths, minimum=2)
+    paths = whole_number("paths", paths, minimum=2, maximum=10**9)
     cells = [(t, ratio, method) for t in horizons for ratio in ratios for method in methods]
-    streams = np.random.default_rng(rng).spawn(len(cells))
+    streams = check_rng(rng).spawn(len(cells))
     rows: list[DriftRow] = []
     for (steps, ratio, method), stream in zip(cells, streams, strict=True):
         instance = INSTANCES[kind](steps)

@@ -21,6 +21,8 @@ from dp2theory.resque.functions import (
     Array,
     IndexArray,
     StochasticFunction,
+    check_function,
+    check_numbers,
     check_records,
     check_vector,
 )
@@ -47,7 +49,15 @@ def log_weights(displacement: Array, offsets: Array, smoothing: float) -> Array:
     ndarray, shape (N,)
         <u, xi>/rho^2 - ||u||^2/(2 rho^2); its mean exponential is 1 (theorems resque.E2, E7).
     """
-    u = np.asarray(displacement, dtype=np.float64) / smoothing
+    positive_real("smoothing", smoothing)
+    offsets = check_numbers("offsets", offsets)
+    u = check_numbers("displacement", displacement)
+    if offsets.ndim != 2 or u.shape not in (offsets.shape, offsets.shape[1:]):
+        raise ValueError(
+            f"displacement has shape {u.shape} and offsets {offsets.shape}, must be (d,) or (N, d) "
+            "and (N, d)"
+        )
+    u = u / smoothing
     product = offsets @ u if u.ndim == 1 else np.einsum("ij,ij->i", offsets, u)
     result: Array = product / smoothing - 0.5 * np.square(u).sum(axis=-1)
     return result
@@ -112,11 +122,14 @@ class QueryPool:
         ValueError
             If an argument is outside its domain.
         """
+        check_function(function)
+        if not isinstance(rng, np.random.Generator):
+            raise ValueError(f"rng={rng!r} must be a numpy.random.Generator")
         center = check_vector("center", center, function.dimension)
         smoothing = positive_real("smoothing", smoothing)
         size = whole_number("size", size)
         if samples is not None:
-            samples = check_records(samples, function.sample_size)
+            samples = check_records(samples, function.sample_size, "samples")
             if samples.size != size:
                 raise ValueError(f"samples has {samples.size} entries, must have size={size}")
         if counter is not None:
@@ -134,7 +147,11 @@ class QueryPool:
 
     def weights(self, point: Array, part: slice = _ALL) -> Array:
         """Weight of each query of a part for a point, shape (m,)."""
-        result: Array = np.exp(log_weights(point - self.center, self.offsets[part], self.smoothing))
+        point = check_vector("point", point, self.center.size)
+        offsets = self.offsets[part]
+        if offsets.ndim != 2 or not len(offsets):
+            raise ValueError(f"part={part!r} must be a slice that is not empty")
+        result: Array = np.exp(log_weights(point - self.center, offsets, self.smoothing))
         return result
 
     def estimates(self, point: Array, part: slice = _ALL) -> Array:

@@ -50,6 +50,7 @@ LEMMAS = ("integer", "theorem")
 #: A larger grid only makes probabilities below 1e-150 still smaller.
 MOST_ORDER = 2048
 _ORDERS = 160
+_MOST_STEPS = 10**18  # more is a slip
 #: Up to this order kappa is exact, above it the elementary upper bound stands for it.
 _EXACT = 64
 #: What logarithms are raised by, relative to the terms that they are summed from: some hundred
@@ -85,7 +86,7 @@ class Phase:
     drift_factor: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "steps", whole_number("steps", self.steps))
+        object.__setattr__(self, "steps", whole_number("steps", self.steps, maximum=_MOST_STEPS))
         for name in ("step_size", "lipschitz", "smoothing", "radius", "drift_factor"):
             object.__setattr__(self, name, positive_real(name, getattr(self, name)))
 
@@ -173,6 +174,8 @@ def call_failure(phases: Iterable[Phase | PhaseFailure], *, lemma: str = "intege
     lemma : str
         See `phase_failure`.
     """
+    if not isinstance(phases, Iterable):
+        raise ValueError(f"phases={phases!r} must hold Phase or PhaseFailure")
     total = 0.0
     for phase in phases:
         failure = _solved(phase, lemma) if isinstance(phase, Phase) else phase
@@ -215,7 +218,8 @@ def smallest_drift_factor(
     reach = 2 * math.sqrt(-math.log(probability)) / phase.relative_radius
     orders = _orders(reach, lemma)
     logs = _raised(log_drift(phase, orders, lemma=lemma), -math.log(probability) / orders)
-    return math.exp(float(logs.min()))
+    least = float(logs.min())
+    return math.exp(least) if least < 700 else math.inf
 
 
 def log_failure(phase: Phase, orders: Array, *, lemma: str = "integer") -> Array:

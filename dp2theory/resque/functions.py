@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -76,6 +77,11 @@ class StochasticFunction(Protocol):
         Returns
         -------
         ndarray, shape (N, d)
+
+        Notes
+        -----
+        The innermost call of every method: it trusts its arguments, which `QueryPool.draw` and
+        the algorithms have checked.
         """
 
 
@@ -106,9 +112,24 @@ class Recorded(StochasticFunction, Protocol):
         """Return the mean over some records, by their indices."""
 
 
+def check_numbers(name: str, value: Any) -> Array:
+    """Return `value` as an array of floats of any shape, or raise ValueError.
+
+    Text, truth values and complex numbers are no real numbers, though NumPy would turn them into
+    such.
+    """
+    try:
+        array = np.asarray(value)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    if array.dtype.kind not in "iuf":
+        raise ValueError(f"{name}={reprlib.repr(value)} must be made of real numbers")
+    return array.astype(np.float64, copy=False)
+
+
 def check_vector(name: str, value: Any, dimension: int | None = None) -> Array:
     """Return `value` as a finite float array of shape (dimension,), or raise ValueError."""
-    array = np.asarray(value, dtype=np.float64)
+    array = check_numbers(name, value)
     wanted = "(d,)" if dimension is None else f"({dimension},)"
     if array.ndim != 1 or not array.size or (dimension is not None and array.size != dimension):
         raise ValueError(f"{name} has shape {array.shape!r}, must be {wanted}")
@@ -119,7 +140,7 @@ def check_vector(name: str, value: Any, dimension: int | None = None) -> Array:
 
 def check_table(features: Any, targets: Any, names: tuple[str, str]) -> tuple[Array, Array]:
     """Return a table of shape (n, d) and its column of shape (n,), finite, or raise ValueError."""
-    table = np.asarray(features, dtype=np.float64)
+    table = check_numbers(names[0], features)
     if table.ndim != 2 or 0 in table.shape:
         raise ValueError(f"{names[0]} has shape {table.shape!r}, must be (n, d), not empty")
     if not np.isfinite(table).all():
@@ -133,17 +154,44 @@ def check_domain(start: Any, radius: Any, dimension: int) -> tuple[Array, float]
     return center, positive_real("radius", radius)
 
 
-def check_records(records: Any, size: int) -> IndexArray:
+def check_rng(rng: Any) -> np.random.Generator:
+    """Return the generator itself, or a new one from a seed, or raise ValueError."""
+    if isinstance(rng, np.random.Generator):
+        return rng
+    try:
+        return np.random.default_rng(whole_number("rng", rng, minimum=0))
+    except ValueError:
+        raise ValueError(
+            f"rng={reprlib.repr(rng)} must be a numpy.random.Generator or an integer >= 0"
+        ) from None
+
+
+def check_band(band: Any, *, closed: bool = False) -> tuple[float, float]:
+    """Return two numbers 0 < low < high < 1 (<= 1 if `closed`), or raise ValueError."""
+    allowed = f"must be two numbers 0 < low < high {'<=' if closed else '<'} 1"
+    try:
+        low, high = (positive_real("band", each) for each in band)
+    except (TypeError, ValueError):
+        raise ValueError(f"band={reprlib.repr(band)} {allowed}") from None
+    if not low < high <= 1 or (high == 1 and not closed):
+        raise ValueError(f"band={band!r} {allowed}")
+    return low, high
+
+
+def check_records(records: Any, size: int, name: str = "records") -> IndexArray:
     """Return indices of records within [0, size), at least one, or raise ValueError."""
-    array = np.asarray(records)
+    try:
+        array = np.asarray(records)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
     if array.ndim != 1 or not array.size or array.dtype.kind not in "iu":
         raise ValueError(
-            f"records has shape {array.shape!r} and type {array.dtype}, must be integers of shape "
+            f"{name} has shape {array.shape!r} and type {array.dtype}, must be integers of shape "
             "(m,), not empty"
         )
     if array.min() < 0 or array.max() >= size:
         bad = array[(array < 0) | (array >= size)][0]
-        raise ValueError(f"records holds {bad}, must be within [0, {size})")
+        raise ValueError(f"{name} holds {bad}, must be within [0, {size})")
     return array.astype(np.int64)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from dp2theory.problems.validation import real_in
 from dp2theory.resque.closed_forms import smoothed_absolute, smoothed_hinge
 from dp2theory.resque.functions import (
     Array,
@@ -15,6 +16,7 @@ from dp2theory.resque.functions import (
     check_domain,
     check_records,
     check_table,
+    check_vector,
 )
 
 
@@ -40,6 +42,9 @@ class _Loss:
         result: Array = np.linalg.norm(self.features, axis=1)
         return result
 
+    def _at(self, x: Array) -> Array:
+        return check_vector("x", x, self.dimension)
+
     def part(self, records: IndexArray) -> Self:
         """Return the mean over some records; the bound L stays that of the whole."""
         chosen = check_records(records, self.sample_size)
@@ -52,17 +57,24 @@ class _Loss:
         return changed
 
 
+def _deviation(smoothing: float) -> float:
+    return real_in("smoothing", smoothing, 0.0, np.inf, open_high=True)
+
+
 def _prepare(loss: Any, names: tuple[str, str]) -> None:
     """Check the fields of a loss and put arrays in their place."""
     features, targets = check_table(loss.features, loss.targets, names)
     start, radius = check_domain(loss.start, loss.radius, features.shape[1])
     longest = float(np.linalg.norm(features, axis=1).max())
-    bound = longest if loss.lipschitz is None else float(loss.lipschitz)
+    given = longest if loss.lipschitz is None else loss.lipschitz
+    bound = real_in("lipschitz", given, 0.0, np.inf)
     if not longest <= bound < np.inf or bound == 0:
         raise ValueError(
             f"lipschitz={loss.lipschitz!r}: must be finite, > 0 and at least the longest row of "
             f"{names[0]}, {longest:.6g}"
         )
+    if loss.optimal_value is not None:
+        real_in("optimal_value", loss.optimal_value, 0.0, np.inf, open_high=True)
     for name, value in (
         ("features", features), ("targets", targets), ("start", start), ("radius", radius),
         ("lipschitz", bound),
@@ -104,7 +116,7 @@ class AbsoluteLoss(_Loss):
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        return float(np.abs(self.features @ x - self.targets).mean())
+        return float(np.abs(self.features @ self._at(x) - self.targets).mean())
 
     def subgradients(self, points: Array, samples: IndexArray) -> Array:
         """Return sign(<a_s, z> - b_s) a_s for each pair of a point z and a sample s; (N, d)."""
@@ -115,21 +127,21 @@ class AbsoluteLoss(_Loss):
 
     def smoothed_value(self, x: Array, smoothing: float) -> float:
         """Return E f(x + smoothing Z)."""
-        residuals = self.features @ x - self.targets
-        return float(smoothed_absolute(residuals, smoothing * self.lengths)[0].mean())
+        residuals = self.features @ self._at(x) - self.targets
+        return float(smoothed_absolute(residuals, _deviation(smoothing) * self.lengths)[0].mean())
 
     def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
         """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
         rows = self.features[samples]
         residuals = np.einsum("ij,ij->i", rows, points) - self.targets[samples]
-        slopes = smoothed_absolute(residuals, smoothing * self.lengths[samples])[1]
+        slopes = smoothed_absolute(residuals, _deviation(smoothing) * self.lengths[samples])[1]
         result: Array = slopes[:, None] * rows
         return result
 
     def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
         """Return the gradient of the average, shape (d,)."""
-        residuals = self.features @ x - self.targets
-        slopes = smoothed_absolute(residuals, smoothing * self.lengths)[1]
+        residuals = self.features @ self._at(x) - self.targets
+        slopes = smoothed_absolute(residuals, _deviation(smoothing) * self.lengths)[1]
         result: Array = slopes @ self.features / self.sample_size
         return result
 
@@ -171,7 +183,7 @@ class HingeLoss(_Loss):
 
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        return float(np.maximum(1 - self.targets * (self.features @ x), 0.0).mean())
+        return float(np.maximum(1 - self.targets * (self.features @ self._at(x)), 0.0).mean())
 
     def subgradients(self, points: Array, samples: IndexArray) -> Array:
         """Return -y_s a_s where the margin of the pair is below 1, else 0; shape (N, d)."""
@@ -182,20 +194,20 @@ class HingeLoss(_Loss):
 
     def smoothed_value(self, x: Array, smoothing: float) -> float:
         """Return E f(x + smoothing Z)."""
-        below = 1 - self.targets * (self.features @ x)
-        return float(smoothed_hinge(below, smoothing * self.lengths)[0].mean())
+        below = 1 - self.targets * (self.features @ self._at(x))
+        return float(smoothed_hinge(below, _deviation(smoothing) * self.lengths)[0].mean())
 
     def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
         """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
         rows, labels = self.features[samples], self.targets[samples]
         below = 1 - labels * np.einsum("ij,ij->i", rows, points)
-        slopes = smoothed_hinge(below, smoothing * self.lengths[samples])[1]
+        slopes = smoothed_hinge(below, _deviation(smoothing) * self.lengths[samples])[1]
         result: Array = -(slopes * labels)[:, None] * rows
         return result
 
     def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
         """Return the gradient of the average, shape (d,)."""
-        below = 1 - self.targets * (self.features @ x)
-        slopes = smoothed_hinge(below, smoothing * self.lengths)[1]
+        below = 1 - self.targets * (self.features @ self._at(x))
+        slopes = smoothed_hinge(below, _deviation(smoothing) * self.lengths)[1]
         result: Array = -(slopes * self.targets) @ self.features / self.sample_size
         return result

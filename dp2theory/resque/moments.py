@@ -27,7 +27,7 @@ from scipy import special
 from bounds.catalogue import theorem
 from bounds.evaluate import evaluate
 from dp2theory.problems.validation import positive_real, whole_number
-from dp2theory.resque.functions import Array
+from dp2theory.resque.functions import Array, check_numbers
 
 #: Points of the trapezoidal rule, and how far the logarithm of the integrand falls to its ends.
 #: Both hand-chosen: errors are below 1e-13 (tests compare with mpmath at 250 digits).
@@ -51,6 +51,7 @@ def log_weight_moment(order: ArrayLike, shift: ArrayLike) -> Array:
         ||a|| >= 0; broadcasts with `order`.
     """
     bound = theorem("resque.E2").evaluations["bound"]
+    order, shift = _reals("order", order), _lengths("shift", shift)
     return np.asarray(evaluate(bound, log=True, moment=order, shift=shift))
 
 
@@ -65,6 +66,9 @@ def log_joint_moment(first_order: ArrayLike, second_order: ArrayLike, a: Any, b:
         Shifts; orders broadcast with their leading shape.
     """
     a, b = _pair(a, b)
+    first_order, second_order = (
+        _reals("first_order", first_order), _reals("second_order", second_order)
+    )  # fmt: skip
     return np.asarray(
         evaluate(
             theorem("resque.E3").evaluations["bound"],
@@ -172,6 +176,8 @@ def sharpest_pair(order: float, relative_radius: float, dimension: int = 1) -> t
         (theorems resque.E6.sharp-2 and -4), so they lie `1e-4` of the scale apart on which the
         integrand of the moment changes.
     """
+    if np.ndim(order):
+        raise ValueError(f"order={order!r} must be one number")
     p = float(_orders(order))
     t = positive_real("relative_radius", relative_radius)
     direction = np.zeros(whole_number("dimension", dimension))
@@ -213,12 +219,17 @@ def kappa_within(order: ArrayLike, ball: str) -> Array:
 def weight_exceeds(threshold: ArrayLike, shift: ArrayLike) -> Array:
     """P(w > s) for a shift of length > 0 (theorem resque.E7: w is log-normal with mean 1)."""
     law = theorem("resque.E7")
-    return np.asarray(law.evaluate(weight_threshold=threshold, positive_shift=shift))
+    return np.asarray(
+        law.evaluate(
+            weight_threshold=check_numbers("threshold", threshold),
+            positive_shift=check_numbers("shift", shift),
+        )
+    )
 
 
 def weight_quantile(probability: ArrayLike, shift: ArrayLike) -> Array:
     """The value that a weight exceeds with the probability 1 - `probability`, in (0, 1)."""
-    q = np.asarray(probability, dtype=np.float64)
+    q = check_numbers("probability", probability)
     if not np.all((q > 0) & (q < 1)):
         raise ValueError(f"probability={probability!r} must be within (0, 1)")
     length = _lengths("shift", shift)
@@ -274,22 +285,29 @@ def _log_integrand(x: Array, p: Array, mean: Array, deviation: Array) -> Array:
     return result
 
 
+def _reals(name: str, value: ArrayLike) -> Array:
+    numbers = check_numbers(name, value)
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"{name}={value!r} must be finite")
+    return numbers
+
+
 def _orders(order: ArrayLike, least: float = 1.0) -> Array:
-    p = np.asarray(order, dtype=np.float64)
+    p = check_numbers("order", order)
     if not np.all((p >= least) & np.isfinite(p)):
         raise ValueError(f"order={order!r} must be finite and >= {least:g}")
     return p
 
 
 def _lengths(name: str, value: ArrayLike) -> Array:
-    lengths = np.asarray(value, dtype=np.float64)
+    lengths = check_numbers(name, value)
     if not np.all((lengths >= 0) & np.isfinite(lengths)):
         raise ValueError(f"{name}={value!r} must be finite and >= 0")
     return lengths
 
 
 def _pair(a: Any, b: Any) -> tuple[Array, Array]:
-    first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    first, second = check_numbers("a", a), check_numbers("b", b)
     if first.ndim < 1 or second.ndim < 1 or first.shape[-1] != second.shape[-1]:
         raise ValueError(
             f"a and b have shapes {first.shape!r} and {second.shape!r}, must be (..., d)"

@@ -10,7 +10,11 @@ import numpy as np
 
 from dp2theory.problems.validation import whole_number
 from dp2theory.resque.ball_acceleration import Calls
-from dp2theory.resque.bisection_free import MultiplierOracle, check_multiplier_oracle
+from dp2theory.resque.bisection_free import (
+    MultiplierOracle,
+    check_answer,
+    check_multiplier_oracle,
+)
 from dp2theory.resque.functions import Array, check_vector
 
 
@@ -27,7 +31,8 @@ class NaiveRun:
     moves : ndarray, shape (calls,)
         How far each call moved; r until the last one.
     stopped : str
-        ``"stop"``, ``"minimum"`` (a minimiser inside of the ball) or ``"max_calls"``.
+        ``"stop"``, ``"minimum"`` (a minimiser inside of the ball), ``"stalled"`` (the answer was
+        where the call began: the radius is below rounding) or ``"max_calls"``.
     """
 
     x: Array = field(repr=False)
@@ -91,13 +96,16 @@ def iterate_oracle(
         if max_calls is not None and len(moves) >= max_calls:
             stopped = "max_calls"
             break
-        answer, multiplier, _ = oracle.minimise(x)
+        answer, multiplier = check_answer(oracle.minimise(x), x)
         moves.append(float(np.linalg.norm(answer - x)))
         x = answer
         if observe is not None:
             observe(x)
         if multiplier == 0:
             stopped = "minimum"
+            break
+        if moves[-1] == 0:
+            stopped = "stalled"
             break
     if counter is not None and counter.oracle_calls - counted != len(moves):
         raise RuntimeError(

@@ -142,7 +142,7 @@ def function_named(name: str, **options: Any) -> StochasticFunction:
     MissingExtraError
         If it needs scikit-learn (extra ``data``).
     """
-    if name not in FUNCTIONS:
+    if name not in tuple(FUNCTIONS):
         raise ValueError(f"name={name!r}: must be one of {', '.join(FUNCTIONS)}")
     maker = FUNCTIONS[name]
     known = inspect.signature(maker).parameters

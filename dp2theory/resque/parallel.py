@@ -14,7 +14,7 @@ from dp2theory.resque.ball_acceleration import accelerate
 from dp2theory.resque.ball_run import Step
 from dp2theory.resque.ball_solvers import SOLVERS, ParallelConstants
 from dp2theory.resque.counters import Counter
-from dp2theory.resque.functions import StochasticFunction, check_function
+from dp2theory.resque.functions import StochasticFunction, check_function, check_rng
 from dp2theory.resque.parallel_run import ParallelRun, Progress, make_target
 from dp2theory.resque.randomized_smoothing import solve_randomized_smoothing
 from dp2theory.resque.subgradient import solve_subgradient
@@ -27,12 +27,15 @@ METHODS = ("sgd", "randomized-smoothing", *SOLVERS)
 
 def smoothing_for(accuracy: float, dimension: int, lipschitz: float) -> float:
     """Return rho = eps/(2 sqrt(d) L): the average over the Gaussian costs eps/2 (resque.F1)."""
-    return accuracy / (2 * math.sqrt(dimension) * lipschitz)
+    dimension = whole_number("dimension", dimension)
+    lipschitz = positive_real("lipschitz", lipschitz)
+    return positive_real("accuracy", accuracy) / (2 * math.sqrt(dimension) * lipschitz)
 
 
 def ball_steps(radius: float, ball_radius: float) -> float:
     """Return K = (R/r)^(2/3), the natural number of ball steps."""
-    return float((radius / ball_radius) ** (2 / 3))
+    radius = positive_real("radius", radius)
+    return float((radius / positive_real("ball_radius", ball_radius)) ** (2 / 3))
 
 
 def multiplier_floor(accuracy: float, radius: float, ball_radius: float) -> float:
@@ -41,6 +44,7 @@ def multiplier_floor(accuracy: float, radius: float, ball_radius: float) -> floa
     Steps accepted there are about K log in number (resque.ball.floor), and no subproblem needs
     more than about (L R/eps)^2/K queries (resque.parallel.1).
     """
+    positive_real("accuracy", accuracy)
     return accuracy * ball_steps(radius, ball_radius) ** 2 / radius**2
 
 
@@ -119,6 +123,8 @@ def solve_parallel(
     positive_real("accuracy", accuracy)
     if max_rounds is not None:
         whole_number("max_rounds", max_rounds)
+    if constants is not None and not isinstance(constants, ParallelConstants):
+        raise ValueError(f"constants={constants!r} must be ParallelConstants")
     counter = Counter() if counter is None else counter
     common: dict[str, Any] = {
         "accuracy": accuracy,
@@ -135,7 +141,7 @@ def solve_parallel(
         return solve_randomized_smoothing(function, rng=rng, executor=executor, **common)
     return _resque(
         function, method, ParallelConstants() if constants is None else constants,
-        np.random.default_rng(rng), executor, **common,
+        check_rng(rng), executor, **common,
     )  # fmt: skip
 
 

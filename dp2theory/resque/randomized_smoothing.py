@@ -11,7 +11,7 @@ import numpy as np
 from dp2theory.problems.validation import positive_real, real_in, whole_number
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.estimator import QueryPool
-from dp2theory.resque.functions import StochasticFunction, check_function
+from dp2theory.resque.functions import StochasticFunction, check_function, check_rng
 from dp2theory.resque.parallel_run import ParallelRun, Progress, make_target
 from dp2theory.resque.subgradient import OVERTIME
 
@@ -20,6 +20,7 @@ __all__ = ["SmoothingPlan", "plan_smoothing", "solve_randomized_smoothing"]
 #: Parts of eps that smoothing and the noise of minibatches may cost (hand-chosen; the rest,
 #: 1/4, is for the distance of the start). Smoothing gets what the ball methods give it.
 SMOOTHING_SHARE, NOISE_SHARE = 0.5, 0.25
+_LARGEST = 1e6  # L R/eps: its square, about, is the number of gradients
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,15 @@ def plan_smoothing(
     ):  # fmt: skip
         positive_real(name, value)
     real_in("smoothing_share + noise_share", smoothing_share + noise_share, 0, 1, open_high=True)
+    positive_real("lipschitz", lipschitz)
+    positive_real("radius", radius)
+    positive_real("accuracy", accuracy)
+    whole_number("dimension", dimension)
+    if lipschitz * radius / accuracy > _LARGEST:
+        raise ValueError(
+            f"accuracy={accuracy!r} must be at least {lipschitz * radius / _LARGEST:.3g}: the "
+            "method would ask for too many gradients"
+        )
     smoothing = smoothing_share * accuracy / (math.sqrt(dimension) * lipschitz)
     smooth = math.sqrt(2 / math.pi) * lipschitz / smoothing
     start_share = 1 - smoothing_share - noise_share
@@ -94,7 +104,7 @@ def plan_smoothing(
     steps = max(1, math.ceil((math.sqrt(9 + 16 * wanted) - 3) / 2))
     while steps * (steps + 3) / 4 < wanted:  # the root was rounded down
         steps += 1
-    squares = sum((t + 1) ** 2 for t in range(1, steps + 1)) / 4
+    squares = ((steps + 1) * (steps + 2) * (2 * steps + 3) / 6 - 1) / 4  # of (t + 1)/2
     noise = lipschitz**2 * squares / (smooth * steps * (steps + 3) / 4)
     return SmoothingPlan(smoothing, smooth, steps, math.ceil(noise / (noise_share * accuracy)))
 
@@ -140,7 +150,7 @@ def solve_randomized_smoothing(
     positive_real("accuracy", accuracy)
     target = make_target(function, accuracy, optimal_value)
     counter = Counter() if counter is None else counter
-    rng = np.random.default_rng(rng)
+    rng = check_rng(rng)
     plan = plan_smoothing(
         lipschitz=function.lipschitz,
         radius=function.radius,

@@ -75,7 +75,7 @@ def reference_optimum(function: StochasticFunction, *, halvings: int = HALVINGS)
     check_function(function)
     if not isinstance(function, (AbsoluteLoss, HingeLoss)):
         raise ValueError(f"function={function!r} must be an AbsoluteLoss or a HingeLoss")
-    whole_number("halvings", halvings, minimum=2)
+    whole_number("halvings", halvings, minimum=2, maximum=26)  # beyond, angles are rounding
     n, d = function.features.shape
     rows, limits = _loss_rows(function)
     program = _Program(d, n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -160,6 +160,9 @@ def slope_study(
     whole_number("dimension", dimension)
     relative_accuracy = real_in("relative_accuracy", relative_accuracy, 0.0, 1.0, open_high=True)
     positive_real("relative_accuracy", relative_accuracy)
+    for label, value in (("function_names", function_names), ("ratios", ratios)):
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValueError(f"{label}={value!r} must be a sequence")
     if not function_names or not len(ratios):
         raise ValueError("function_names and ratios must not be empty")
     for name in function_names:
@@ -167,6 +170,8 @@ def slope_study(
             raise ValueError(
                 f"function_names holds {name!r}, must be of {', '.join(SLOPE_FUNCTIONS)}"
             )
+    if naive_up_to is not None:
+        real_in("naive_up_to", naive_up_to, 0.0, np.inf)
     for ratio in ratios:
         real_in("ratios", ratio, 1.0, np.inf, open_high=True)
     rows = [

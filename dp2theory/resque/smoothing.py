@@ -19,11 +19,14 @@ from dp2theory.resque.functions import (
     Smoothed,
     StochasticFunction,
     check_function,
+    check_numbers,
+    check_rng,
     check_vector,
 )
 
 #: Sampled gradients that are held at a time.
 _BLOCK = 4096
+_MOST = 10**10  # draws of one estimate; hours of them
 
 
 def mean_length(dimension: int) -> float:
@@ -104,7 +107,7 @@ def gradient_change(distance: ArrayLike, smoothing: float, lipschitz: float = 1.
     """
     return np.asarray(
         theorem("resque.F4").evaluate(
-            distance=distance,
+            distance=check_numbers("distance", distance),
             smoothing_std=positive_real("smoothing", smoothing),
             lipschitz=positive_real("lipschitz", lipschitz),
         )
@@ -179,7 +182,8 @@ class GaussianSmoothing:
             >= 2; f is evaluated at one point after the other.
         rng : numpy.random.Generator
         """
-        x, draws = self._point(x), whole_number("draws", draws, minimum=2)
+        x, draws = self._point(x), whole_number("draws", draws, minimum=2, maximum=_MOST)
+        rng = check_rng(rng)
         values = np.fromiter(
             (
                 self.function.value(x + self.smoothing * rng.standard_normal(x.size))
@@ -200,7 +204,8 @@ class GaussianSmoothing:
             >= 2.
         rng : numpy.random.Generator
         """
-        x, draws = self._point(x), whole_number("draws", draws, minimum=2)
+        x, draws = self._point(x), whole_number("draws", draws, minimum=2, maximum=_MOST)
+        rng = check_rng(rng)
         count, mean, squares = 0, np.zeros_like(x), np.zeros_like(x)
         for start in range(0, draws, _BLOCK):
             size = min(_BLOCK, draws - start)

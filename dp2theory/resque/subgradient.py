@@ -8,7 +8,7 @@ import numpy as np
 
 from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.counters import Counter
-from dp2theory.resque.functions import StochasticFunction, check_function
+from dp2theory.resque.functions import StochasticFunction, check_function, check_rng
 from dp2theory.resque.parallel_run import ParallelRun, Progress, make_target
 
 __all__ = ["OVERTIME", "solve_subgradient", "subgradient_steps"]
@@ -17,6 +17,7 @@ __all__ = ["OVERTIME", "solve_subgradient", "subgradient_steps"]
 #: guarantee of a stochastic method is in expectation).
 OVERTIME = 4
 _BLOCK = 4096
+_LARGEST = 1e6  # root of the most steps: days of them
 
 
 def subgradient_steps(lipschitz: float, radius: float, accuracy: float) -> int:
@@ -26,7 +27,15 @@ def subgradient_steps(lipschitz: float, radius: float, accuracy: float) -> int:
     at most L R/sqrt(T) <= eps (textbook bound, e.g. Nesterov, Introductory Lectures, 3.2.3;
     Table 1's row "SGD", resque.table1).
     """
-    return math.ceil((lipschitz * radius / accuracy) ** 2)
+    _check = (("lipschitz", lipschitz), ("radius", radius), ("accuracy", accuracy))
+    for name, value in _check:
+        positive_real(name, value)
+    ratio = lipschitz * radius / accuracy
+    if ratio > _LARGEST:
+        raise ValueError(
+            f"accuracy={accuracy!r} takes {ratio:.3g}^2 steps, must take at most {_LARGEST:.0e}^2"
+        )
+    return math.ceil(ratio**2)
 
 
 def solve_subgradient(
@@ -65,7 +74,7 @@ def solve_subgradient(
     positive_real("accuracy", accuracy)
     target = make_target(function, accuracy, optimal_value)
     counter = Counter() if counter is None else counter
-    rng = np.random.default_rng(rng)
+    rng = check_rng(rng)
     number = subgradient_steps(function.lipschitz, function.radius, accuracy)
     size = function.radius / (function.lipschitz * math.sqrt(number))
     most = number if target.optimal_value is None else OVERTIME * number

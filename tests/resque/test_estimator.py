@@ -145,7 +145,7 @@ def test_a_pool_is_one_round() -> None:
         ({"smoothing": float("nan")}, "smoothing=nan"),
         ({"size": 0}, "size=0"),
         ({"size": 2.5}, "size=2.5"),
-        ({"samples": np.array([0, 1])}, "records holds 1"),
+        ({"samples": np.array([0, 1])}, "samples holds 1"),
         ({"samples": np.array([0, 0, 0])}, "samples has 3 entries"),
         ({"center": np.zeros(2)}, "center has shape (2,)"),
         ({"center": np.array([0, np.inf, 0])}, "center has entries"),
