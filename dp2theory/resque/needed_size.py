@@ -63,7 +63,7 @@ def needed_size(
     whole_number("dimension", dimension)
     epsilon = validation.target_epsilon(target_epsilon, open_ends=True)
     delta = validation.target_delta(target_delta, open_ends=True)
-    epsilon /= math.sqrt(math.log(1 / delta))
+    epsilon /= math.sqrt(-math.log(delta))
     rate = theorem("resque.private.rate")
 
     def value(name: str, size: int) -> float:

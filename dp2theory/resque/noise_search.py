@@ -56,42 +56,38 @@ def smallest_noise(
         return math.log(found / target_epsilon) if found > 0 else -math.inf
 
     low, high = math.log(_SMALLEST), math.log(_LARGEST)
-    below: tuple[float, float] | None = None  # meets the budget
-    above: tuple[float, float] | None = None  # does not
+    known: dict[float, float] = {}
     x = min(max(math.log(guess), low), high)
     for _ in range(_EVALUATIONS):
-        value = gap(x)
-        if value <= 0:
-            below = (x, value)
-            if value > -TOLERANCE or x <= low:
-                return math.exp(x)
-        else:
-            above = (x, value)
-            if x >= high:
-                raise InfeasibleBudgetError(
-                    f"epsilon={target_epsilon!r} at delta={target_delta!r}: not met by any noise "
-                    f"multiplier up to {_LARGEST:g}"
-                )
-        x = min(max(_next(x, value, below, above), low), high)
-    if below is None:
+        value = known[x] = gap(x)
+        if value <= 0 and (value > -TOLERANCE or x <= low):
+            break
+        if value > 0 and x >= high:
+            raise InfeasibleBudgetError(
+                f"epsilon={target_epsilon!r} at delta={target_delta!r}: not met by any noise "
+                f"multiplier up to {_LARGEST:g}"
+            )
+        x = min(max(_next(known, x), low), high)
+    within = [x for x, value in known.items() if value <= 0]
+    if not within:
         raise InfeasibleBudgetError(f"epsilon={target_epsilon!r}: no noise multiplier was found")
-    return math.exp(below[0])
+    return math.exp(min(within))
 
 
-def _next(
-    x: float,
-    value: float,
-    below: tuple[float, float] | None,
-    above: tuple[float, float] | None,
-) -> float:
-    """Where to look next: along a line of log epsilon in log sigma, inside of what is known."""
-    if below is None or above is None:
-        # The slope is -1 for much noise and steeper for little; a little too far is no loss.
-        step = min(abs(value), 2.0) if math.isfinite(value) else 1.0
-        return x + math.copysign(max(1.05 * step, 0.02), value)
-    width = below[0] - above[0]
-    if not (math.isfinite(below[1]) and math.isfinite(above[1])) or width <= 1e-12:
-        return 0.5 * (below[0] + above[0])
-    target = -TOLERANCE / 3
-    share = (above[1] - target) / (above[1] - below[1])
-    return above[0] + min(max(share, 0.02), 0.98) * width
+def _next(known: dict[float, float], x: float) -> float:
+    """Where to look next, x the last place: along a line of log epsilon in log sigma."""
+    value = known[x]
+    too_little = max((x for x, gap in known.items() if gap > 0), default=-math.inf)
+    enough = min((x for x, gap in known.items() if gap <= 0), default=math.inf)
+    near = sorted((abs(gap), x) for x, gap in known.items() if math.isfinite(gap))[:2]
+    if len(near) == 2:
+        (_, a), (_, b) = near
+        rise = known[b] - known[a]
+        along = a - (known[a] + TOLERANCE / 2) * (b - a) / rise if rise else math.nan
+        if too_little < along < enough and abs(along - x) < 3:
+            return along
+    if math.isfinite(too_little) and math.isfinite(enough):
+        return 0.5 * (too_little + enough)
+    # The slope is -1 for much noise and steeper for little.
+    step = min(abs(value), 2.0) if math.isfinite(value) else 1.0
+    return x + math.copysign(max(0.9 * step, 0.02), value)

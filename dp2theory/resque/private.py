@@ -22,7 +22,7 @@ __all__ = ["PrivateRun", "run_private"]
 
 @dataclass(frozen=True)
 class PrivateRun:
-    """What a private run returns; all of it may be published, but for what `value` is asked.
+    """What a private run returns; all of it may be published.
 
     Attributes
     ----------

@@ -248,7 +248,7 @@ def plan_part(
 
 def _noise_share(calls: int, epsilon: float, delta: float) -> float:
     """Noise multiplier over share of the records that is drawn, about: the central limit's."""
-    return 2 * math.sqrt(2 * calls * math.log(1.25 / delta)) / epsilon
+    return 2 * math.sqrt(2 * calls * (math.log(1.25) - math.log(delta))) / epsilon
 
 
 def _too_many_failures(

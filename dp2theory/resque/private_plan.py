@@ -6,7 +6,7 @@ with draws, multiplicities and failures as the accountants count them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -137,8 +137,8 @@ def plan_private(
         positive_real("smoothing", smoothing)
     cache: dict[RiskPart, PartPlan] = {}
 
-    def attempt(number: int) -> list[PartPlan]:
-        risks = risk_parts(
+    def risks_of(number: int) -> tuple[RiskPart, ...]:
+        return risk_parts(
             dataset_size=function.sample_size,
             parts=number,
             dimension=function.dimension,
@@ -149,40 +149,53 @@ def plan_private(
             target_delta=delta,
             constants=constants,
         )
-        for risk in risks:
-            if risk not in cache:
-                scale = risk.accuracy / risks[0].accuracy
-                cache[risk] = plan_part(
-                    function,
-                    risk,
-                    smoothing=None if smoothing is None else smoothing * scale,
-                    draws=draws,
-                    max_calls=max_calls,
-                    target_epsilon=epsilon,
-                    target_delta=delta,
-                    constants=constants,
-                )
-        return [cache[risk] for risk in risks]
 
-    planned = attempt(1 if parts is None else parts)
-    while parts is None and planned[-1].resolution <= 1:
-        size = function.sample_size / constants.part_shrink ** (len(planned) + 1)
-        if size < 2 * constants.restarts:
-            break
-        more = attempt(len(planned) + 1)
-        last = more[-1].risk
-        idle = function.lipschitz * last.domain_radius <= last.accuracy
-        if idle or any(part.resolution > 1 for part in more):
-            break
-        planned = more
+    def planned(risk: RiskPart) -> PartPlan:
+        if risk not in cache:
+            scale = constants.accuracy_shrink ** (1 - risk.index)
+            cache[risk] = plan_part(
+                function,
+                risk,
+                smoothing=None if smoothing is None else smoothing * scale,
+                draws=draws,
+                max_calls=max_calls,
+                target_epsilon=epsilon,
+                target_delta=delta,
+                constants=constants,
+            )
+        return cache[risk]
+
+    if parts is None:
+        parts = _promising(risks_of, planned, function, constants)
+    found = tuple(planned(risk) for risk in risks_of(parts))
     needed = needed_size(
         dimension=function.dimension,
         relative_accuracy=accuracy / (function.lipschitz * function.radius),
         target_epsilon=epsilon,
         target_delta=delta,
     )
-    notes = _notes(function, planned, needed, smoothing is not None)
-    return PrivatePlan(tuple(planned), constants, float(accuracy), epsilon, delta, needed, notes)
+    notes = _notes(function, found, needed, smoothing is not None)
+    return PrivatePlan(found, constants, float(accuracy), epsilon, delta, needed, notes)
+
+
+def _promising(
+    risks_of: Callable[[int], tuple[RiskPart, ...]],
+    planned: Callable[[RiskPart], PartPlan],
+    function: StochasticFunction,
+    constants: PrivateConstants,
+) -> int:
+    """How many parts the analysis promises something for, at least 1."""
+    number = 1
+    # Later parts do not depend on how many there are; the first one gets what they leave.
+    while function.sample_size / constants.part_shrink ** (number + 1) >= 2 * constants.restarts:
+        last = risks_of(number + 1)[-1]
+        idle = function.lipschitz * last.domain_radius <= last.accuracy
+        if idle or planned(last).resolution > 1:
+            break
+        number += 1
+    while number > 1 and planned(risks_of(number)[0]).resolution > 1:
+        number -= 1
+    return number
 
 
 def _notes(

@@ -73,7 +73,7 @@ def first_step(
     epsilon = validation.target_epsilon(target_epsilon, open_ends=True)
     delta = validation.target_delta(target_delta, open_ends=True)
     statistical = constants.statistical_step / math.sqrt(size)
-    private = constants.private_step * epsilon / math.sqrt(dimension * math.log(1 / delta))
+    private = constants.private_step * epsilon / math.sqrt(dimension * -math.log(delta))
     return radius / lipschitz * min(statistical, private)
 
 

@@ -358,5 +358,9 @@ def test_excess_falls_as_the_draws_grow(sigma: float, low: float, high: float) -
         )  # fmt: skip
         answers = [private.solve(np.zeros(8), 4.0) for _ in range(12)]
         means.append(np.mean([excess(x) for x in answers]))
+        assert means[-1] < excess_estimate(
+            draws=size, dimension=8, lipschitz=1.0, radius=0.1, smoothing=0.1, multiplier=4.0,
+            noise_multiplier=sigma,
+        )  # fmt: skip
     slope = np.polyfit(np.log(sizes), np.log(means), 1)[0]
     assert low < slope < high, means

@@ -110,6 +110,13 @@ def test_too_many_failures_are_refused_and_the_way_out_works(quick: None) -> Non
     assert found.parts[0].failure_delta < DELTA / 2
 
 
+@pytest.mark.parametrize("delta", [1e-300, 1e-320])
+def test_tiny_deltas_are_refused_with_a_way_out(delta: float, quick: None) -> None:
+    with pytest.raises(InfeasibleBudgetError, match="delta/2") as caught:
+        plan(target_delta=delta)
+    assert "drift_factor=" in caught.value.nearest
+
+
 def test_more_calls_and_less_budget_want_more_noise() -> None:
     rest = {"smoothing": 0.5, "draws": 200}
     sigma = plan(max_calls=20, **rest).parts[0].noise_multiplier
