@@ -20,43 +20,6 @@ from dp2theory.resque.functions import (
 )
 
 
-class _Loss:
-    """What both losses share: records that can be taken in part, and closed forms of smoothing."""
-
-    features: Array
-    targets: Array
-
-    @property
-    def dimension(self) -> int:
-        """d."""
-        return int(self.features.shape[1])
-
-    @property
-    def sample_size(self) -> int:
-        """Number n of records."""
-        return int(self.features.shape[0])
-
-    @cached_property
-    def lengths(self) -> Array:
-        """l2 norm of every row, shape (n,)."""
-        result: Array = np.linalg.norm(self.features, axis=1)
-        return result
-
-    def _at(self, x: Array) -> Array:
-        return check_vector("x", x, self.dimension)
-
-    def part(self, records: IndexArray) -> Self:
-        """Return the mean over some records; the bound L stays that of the whole."""
-        chosen = check_records(records, self.sample_size)
-        changes: dict[str, Any] = {
-            "features": self.features[chosen],
-            "targets": self.targets[chosen],
-            "optimal_value": None,
-        }
-        changed: Self = replace(self, **changes)  # type: ignore[type-var]
-        return changed
-
-
 def _deviation(smoothing: float) -> float:
     return real_in("smoothing", smoothing, 0.0, np.inf, open_high=True)
 
@@ -83,15 +46,15 @@ def _prepare(loss: Any, names: tuple[str, str]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class AbsoluteLoss(_Loss):
-    """f(x) = mean of |<a_i, x> - b_i|: regression in l1.
+class LinearLoss:
+    """The mean of phi(<row_i, x> + offset_i), phi a convex function of one variable.
 
     Parameters
     ----------
     features : ndarray, shape (n, d)
         Rows a_i.
     targets : ndarray, shape (n,)
-        b_i.
+        b_i, or labels y_i.
     start : ndarray, shape (d,), optional
         Default 0.
     radius : float
@@ -109,105 +72,144 @@ class AbsoluteLoss(_Loss):
     radius: float = 1.0
     lipschitz: float = None  # type: ignore[assignment]
     optimal_value: float | None = None
-    name: str = "absolute"
+    name: str = "loss"
 
     def __post_init__(self) -> None:
         _prepare(self, ("features", "targets"))
 
+    @property
+    def dimension(self) -> int:
+        """d."""
+        return int(self.features.shape[1])
+
+    @property
+    def sample_size(self) -> int:
+        """Number n of records."""
+        return int(self.features.shape[0])
+
+    @cached_property
+    def lengths(self) -> Array:
+        """l2 norm of every row, shape (n,)."""
+        result: Array = np.linalg.norm(self.features, axis=1)
+        return result
+
+    def part(self, records: IndexArray) -> Self:
+        """Return the mean over some records; the bound L stays that of the whole."""
+        chosen = check_records(records, self.sample_size)
+        return replace(
+            self,
+            features=self.features[chosen],
+            targets=self.targets[chosen],
+            optimal_value=None,
+        )
+
     def value(self, x: Array) -> float:
         """Return f(x)."""
-        return float(np.abs(self.features @ self._at(x) - self.targets).mean())
+        at = check_vector("x", x, self.dimension)
+        return float(self._phi(self._rows @ at + self._offsets, 0.0)[0].mean())
 
     def subgradients(self, points: Array, samples: IndexArray) -> Array:
-        """Return sign(<a_s, z> - b_s) a_s for each pair of a point z and a sample s; (N, d)."""
-        rows = self.features[samples]
-        signs = np.sign(np.einsum("ij,ij->i", rows, points) - self.targets[samples])
-        result: Array = signs[:, None] * rows
+        """Return a subgradient of f_s at z for each pair of a point z and a sample s; (N, d)."""
+        rows, arguments = self._pairs(points, samples)
+        result: Array = self._slope(arguments)[:, None] * rows
         return result
 
     def smoothed_value(self, x: Array, smoothing: float) -> float:
         """Return E f(x + smoothing Z)."""
-        residuals = self.features @ self._at(x) - self.targets
-        return float(smoothed_absolute(residuals, _deviation(smoothing) * self.lengths)[0].mean())
-
-    def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
-        """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
-        rows = self.features[samples]
-        residuals = np.einsum("ij,ij->i", rows, points) - self.targets[samples]
-        slopes = smoothed_absolute(residuals, _deviation(smoothing) * self.lengths[samples])[1]
-        result: Array = slopes[:, None] * rows
-        return result
+        return float(self._smoothed(x, smoothing)[0].mean())
 
     def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
         """Return the gradient of the average, shape (d,)."""
-        residuals = self.features @ self._at(x) - self.targets
-        slopes = smoothed_absolute(residuals, _deviation(smoothing) * self.lengths)[1]
-        result: Array = slopes @ self.features / self.sample_size
+        result: Array = self._smoothed(x, smoothing)[1] @ self._rows / self.sample_size
         return result
+
+    def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
+        """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
+        rows, arguments = self._pairs(points, samples)
+        slopes = self._phi(arguments, _deviation(smoothing) * self.lengths[samples])[1]
+        result: Array = slopes[:, None] * rows
+        return result
+
+    def _pairs(self, points: Array, samples: IndexArray) -> tuple[Array, Array]:
+        rows = self._rows[samples]
+        return rows, np.einsum("ij,ij->i", rows, points) + self._offsets[samples]
+
+    def _smoothed(self, x: Array, smoothing: float) -> tuple[Array, Array]:
+        arguments = self._rows @ check_vector("x", x, self.dimension) + self._offsets
+        return self._phi(arguments, _deviation(smoothing) * self.lengths)
+
+    @property
+    def _rows(self) -> Array:
+        raise NotImplementedError
+
+    @property
+    def _offsets(self) -> Array:
+        raise NotImplementedError
+
+    @staticmethod
+    def _phi(at: Array, deviation: float | Array) -> tuple[Array, Array]:
+        """E phi(m + s Z) and its derivative in m."""
+        raise NotImplementedError
+
+    @staticmethod
+    def _slope(at: Array) -> Array:
+        """A subgradient of phi."""
+        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
-class HingeLoss(_Loss):
-    """f(x) = mean of max(0, 1 - y_i <a_i, x>): a linear support vector machine.
+class AbsoluteLoss(LinearLoss):
+    """f(x) = mean of |<a_i, x> - b_i|: regression in l1.
 
-    Parameters
-    ----------
-    features : ndarray, shape (n, d)
-        Rows a_i.
-    targets : ndarray, shape (n,)
-        Labels y_i, each -1 or 1.
-    start : ndarray, shape (d,), optional
-        Default 0.
-    radius : float
-        R > 0.
-    lipschitz : float, optional
-        Bound on the norm of every row that could be in the data; for private runs a public
-        number.  Default: the longest row, which is read from the data.
-    optimal_value : float, optional
-        Smallest value within R of the start, if known.
+    Parameters are those of `LinearLoss`; ``targets`` are the b_i.
     """
 
-    features: Array
-    targets: Array
-    start: Array = None  # type: ignore[assignment]
-    radius: float = 1.0
-    lipschitz: float = None  # type: ignore[assignment]
-    optimal_value: float | None = None
+    name: str = "absolute"
+
+    @property
+    def _rows(self) -> Array:
+        return self.features
+
+    @cached_property
+    def _offsets(self) -> Array:
+        return -self.targets
+
+    @staticmethod
+    def _phi(at: Array, deviation: float | Array) -> tuple[Array, Array]:
+        return smoothed_absolute(at, deviation)
+
+    @staticmethod
+    def _slope(at: Array) -> Array:
+        return np.sign(at)
+
+
+@dataclass(frozen=True, eq=False)
+class HingeLoss(LinearLoss):
+    """f(x) = mean of max(0, 1 - y_i <a_i, x>): a linear support vector machine.
+
+    Parameters are those of `LinearLoss`; ``targets`` are labels y_i, each -1 or 1.
+    """
+
     name: str = "hinge"
 
     def __post_init__(self) -> None:
-        _prepare(self, ("features", "targets"))
+        super().__post_init__()
         wrong = self.targets[np.abs(self.targets) != 1]
         if wrong.size:
             raise ValueError(f"targets holds {wrong[0]}, must be labels -1 and 1")
 
-    def value(self, x: Array) -> float:
-        """Return f(x)."""
-        return float(np.maximum(1 - self.targets * (self.features @ self._at(x)), 0.0).mean())
+    @cached_property
+    def _rows(self) -> Array:
+        return -self.targets[:, None] * self.features
 
-    def subgradients(self, points: Array, samples: IndexArray) -> Array:
-        """Return -y_s a_s where the margin of the pair is below 1, else 0; shape (N, d)."""
-        rows, labels = self.features[samples], self.targets[samples]
-        active = labels * np.einsum("ij,ij->i", rows, points) < 1
-        result: Array = np.where(active, -labels, 0.0)[:, None] * rows
-        return result
+    @cached_property
+    def _offsets(self) -> Array:
+        return np.ones(self.sample_size)
 
-    def smoothed_value(self, x: Array, smoothing: float) -> float:
-        """Return E f(x + smoothing Z)."""
-        below = 1 - self.targets * (self.features @ self._at(x))
-        return float(smoothed_hinge(below, _deviation(smoothing) * self.lengths)[0].mean())
+    @staticmethod
+    def _phi(at: Array, deviation: float | Array) -> tuple[Array, Array]:
+        return smoothed_hinge(at, deviation)
 
-    def smoothed_subgradients(self, points: Array, samples: IndexArray, smoothing: float) -> Array:
-        """Return the gradient of the average of f_s at z for each pair of z and s; (N, d)."""
-        rows, labels = self.features[samples], self.targets[samples]
-        below = 1 - labels * np.einsum("ij,ij->i", rows, points)
-        slopes = smoothed_hinge(below, _deviation(smoothing) * self.lengths[samples])[1]
-        result: Array = -(slopes * labels)[:, None] * rows
-        return result
-
-    def smoothed_gradient(self, x: Array, smoothing: float) -> Array:
-        """Return the gradient of the average, shape (d,)."""
-        below = 1 - self.targets * (self.features @ self._at(x))
-        slopes = smoothed_hinge(below, _deviation(smoothing) * self.lengths)[1]
-        result: Array = -(slopes * self.targets) @ self.features / self.sample_size
-        return result
+    @staticmethod
+    def _slope(at: Array) -> Array:
+        return (at > 0).astype(np.float64)
