@@ -1,5 +1,6 @@
 """What `resque` does: checks its options, plans, runs, and prints."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ FUNCTION = {"private": "absolute", "parallel": "max"}
 #: Accuracy over L R, where none is given.
 RELATIVE_ACCURACY = 0.1
 EPSILON = 1.0
+#: The most numbers in random data.
+MOST_NUMBERS = 10**8
 METHOD = "resque-2"
 #: Options of one mode.
 OWN = {
@@ -138,6 +141,9 @@ def _function(request: Request) -> "StochasticFunction":
         for key, value in (("records", request.records), ("dimension", request.dimension))
         if value is not None
     }
+    _check_size(options)
+    if request.mode == "private" and request.records == 1:
+        raise ValueError("--records 1: private needs at least 2 records")
     function = function_named(name, **options)
     if request.mode == "private" and function.sample_size < 2:
         raise ValueError(
@@ -145,6 +151,16 @@ def _function(request: Request) -> "StochasticFunction":
             "svm-breast-cancer or l1-diabetes"
         )
     return function
+
+
+def _check_size(options: dict[str, int]) -> None:
+    """Refuse data that would fill the memory: what is larger is a slip."""
+    if options and math.prod(options.values()) > MOST_NUMBERS:
+        name = max(options, key=lambda each: options[each])
+        raise ValueError(
+            f"{option(name)} {options[name]}: records times dimension must be at most "
+            f"{MOST_NUMBERS:,}"
+        )
 
 
 def _accuracy(request: Request, function: "StochasticFunction") -> Input:

@@ -25,7 +25,9 @@ EXTRAS = {
     "peers": {"prv-accountant"},
     "bench": {"jax"},
     "notebooks": {"jupytext", "nbconvert", "ipykernel"},
-    "integrations": {"opacus", "jax-privacy", "prv-accountant"},
+    "jax": {"jax", "optax"},
+    "torch": {"torch", "opacus"},
+    "integrations": {"opacus", "jax-privacy", "prv-accountant", "optax"},
 }
 
 
@@ -42,7 +44,7 @@ def test_dependencies_and_extras():
     assert set(extras) == {*EXTRAS, "docs", "dev", "all"}
     (everything,) = extras["all"]
     # PyTorch and JAX come with an environment of their own (make integrations)
-    assert Requirement(everything).extras == set(extras) - {"all", "bench", "integrations"}
+    assert Requirement(everything).extras == set(extras) - {"all", "bench", "integrations", "jax", "torch"}
 
 
 def test_bounds_are_lower_bounds():
