@@ -14,6 +14,9 @@ from dp2theory.resque.distances import MaxDistance, PositiveMax, WeightedDistanc
 from dp2theory.resque.functions import Array, StochasticFunction
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
 
+#: Of a vector or a table: a table of as many takes most of a gigabyte.
+_MOST_NUMBERS = 10**8
+
 
 def maximum(*, dimension: int = 16) -> MaxDistance:
     """Return ||x - c||_inf with c_i proportional to i^(-1/2) and ||c|| = 1."""
@@ -153,20 +156,24 @@ def function_named(name: str, **options: Any) -> StochasticFunction:
     return maker(**options)
 
 
+def _size(dimension: int) -> int:
+    return whole_number("dimension", dimension, maximum=_MOST_NUMBERS)
+
+
 def _decaying(dimension: int) -> Array:
-    sizes = 1 / np.sqrt(np.arange(1.0, whole_number("dimension", dimension) + 1))
+    sizes = 1 / np.sqrt(np.arange(1.0, _size(dimension) + 1))
     result: Array = sizes / np.linalg.norm(sizes)
     return result
 
 
 def _flat(dimension: int) -> Array:
-    dimension = whole_number("dimension", dimension)
+    dimension = _size(dimension)
     return np.full(dimension, dimension**-0.5)
 
 
 def _unit_rows(records: int, dimension: int, seed: int) -> tuple[Array, np.random.Generator]:
-    records = whole_number("records", records)
-    dimension = whole_number("dimension", dimension)
+    dimension = _size(dimension)
+    records = whole_number("records", records, maximum=max(1, _MOST_NUMBERS // dimension))
     rng = np.random.default_rng(whole_number("seed", seed, minimum=0))
     rows = rng.standard_normal((records, dimension))
     # A little below 1, so that rounding makes no row longer than the public bound L = 1.

@@ -23,6 +23,7 @@ __all__ = ["METHODS", "ball_steps", "multiplier_floor", "smoothing_for", "solve_
 
 #: In the order of Table 1: SGD, DBW12, Theorem 1, Theorem 2.
 METHODS = ("sgd", "randomized-smoothing", *SOLVERS)
+_LARGEST_STEPS = 1e6  # K of a run that is not capped: more take hours
 
 
 def smoothing_for(accuracy: float, dimension: int, lipschitz: float) -> float:
@@ -83,7 +84,8 @@ def solve_parallel(
         f*, default that of the function (`reference_optimum` finds it for losses on data). Known,
         the run ends when f(x) - f* <= eps is seen; unknown, when the method's own bound says so.
     max_rounds : int, optional
-        Cap on parallel rounds. Default: none for ReSQue, whose outer loop ends by itself; see
+        Cap on parallel rounds. Default: none for ReSQue, whose outer loop ends by itself (a run
+        that would take millions of rounds is refused without one); see
         `solve_subgradient` and `solve_randomized_smoothing` for those.
     counter : Counter, optional
     progress : callable, optional
@@ -161,6 +163,12 @@ def _resque(
     target = make_target(function, accuracy, optimal_value)
     smoothing = smoothing_for(accuracy, function.dimension, function.lipschitz)
     ball = constants.radius_over_smoothing * smoothing
+    wanted = ball_steps(function.radius, ball)
+    if wanted > _LARGEST_STEPS and max_rounds is None:
+        raise ValueError(
+            f"accuracy={accuracy!r} with radius_over_smoothing={constants.radius_over_smoothing!r}"
+            f" takes about K = {wanted:.3g} rounds: give max_rounds above {_LARGEST_STEPS:.0e}"
+        )
     oracle = SOLVERS[method](function, ball, smoothing, rng, constants, counter, executor)
     observe: Callable[[Step], None] | None = None
     if progress is not None:
