@@ -37,7 +37,9 @@ def project_l1(vector: Array, radius: float = 1.0) -> Array:
         return np.array(vector)
     ordered = np.sort(sizes)[::-1]
     excess = (np.cumsum(ordered) - radius) / np.arange(1, ordered.size + 1)
-    threshold = excess[np.flatnonzero(ordered > excess)[-1]]
+    kept = ordered > excess
+    kept[0] = True  # also where the radius is below the rounding of the largest size
+    threshold = excess[np.flatnonzero(kept)[-1]]
     shrunk: Array = np.sign(vector) * np.maximum(sizes - threshold, 0.0)
     return shrunk
 

@@ -17,6 +17,7 @@ from dp2theory.resque.ball_oracle import (
 )
 from dp2theory.resque.counters import Counter, Counts
 from dp2theory.resque.distances import MaxDistance, WeightedDistance
+from dp2theory.resque.naive import iterate_oracle
 from dp2theory.resque.named_functions import function_named
 from tests.resque import ball_checks as checks
 from tests.resque.test_ball_acceleration import functions
@@ -115,3 +116,13 @@ def test_weights_of_very_different_size() -> None:
     rng = np.random.default_rng(1)
     for radius in (1e-4, 0.1, 1.0, 2.3):
         checks.check_ball_minimum(function, function.start, radius, rng)
+
+
+@pytest.mark.parametrize("radius", [1e-17, 1e-300])
+def test_a_radius_below_rounding_moves_nothing(radius: float) -> None:
+    """The l1 ball of the dual problem is then below the rounding of what is projected."""
+    function = MaxDistance(np.array([0.6, 0.8]))
+    start = np.zeros(2)
+    np.testing.assert_allclose(solve_ball(function, start, radius).point, start, atol=1e-16)
+    run = iterate_oracle(ExactBallOracle(function, radius), start=start, max_calls=50)
+    assert run.stopped in ("stalled", "max_calls")
