@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import re
 from typing import Any
 
 import pytest
@@ -73,7 +74,8 @@ def test_a_hang_is_a_violation_of_the_law_about_resources() -> None:
     report = audit(small.Endless, "L14")
     (found,) = report.violations
     assert found.value == "no answer"
-    assert "s of CPU" in found.message
+    # On a machine that has no time for it, the clock ends it first.
+    assert re.search(r"\d s of CPU|no answer within \d+ s", found.message)
 
 
 def test_a_budget_cuts_and_says_so() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import signal
 import time
 import warnings
@@ -42,7 +43,8 @@ def test_answers_are_those_of_the_accountant() -> None:
 
 def test_a_hang_ends_and_the_next_question_is_answered() -> None:
     with sandbox(small.Endless, cpu_seconds=1) as box:
-        assert "1 s of CPU" in box.ask(program(QUIET))[1].exhausted
+        # On a machine that has no time for it, the clock ends it first.
+        assert re.search("1 s of CPU|no answer within 6 s", box.ask(program(QUIET))[1].exhausted)
         assert box.ask(program(LOUD))[1].value == pytest.approx(4.377, abs=1e-3)
         used = box.cpu_time
         assert box.ask(program(QUIET))[1].exhausted  # remembered: not asked again
