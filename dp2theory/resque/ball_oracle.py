@@ -75,6 +75,11 @@ def solve_ball(
     -------
     BallMinimum
         Its multiplier includes the given one: it is at most max(L/r, given).
+
+    Raises
+    ------
+    ValueError
+        An argument outside its domain, or a radius below what doubles can tell from 0 here.
     """
     _check_proximal(function)
     radius = positive_real("radius", radius)
@@ -92,7 +97,16 @@ def solve_ball(
 
     lowest = multiplier or SMALLEST * highest
     if lowest >= highest or excess(math.log(lowest)) <= 0:
-        return BallMinimum(function.prox(center, lowest), multiplier, len(known) + 1)
+        point = function.prox(center, lowest)
+        if multiplier == 0 and np.array_equal(point, center):
+            # Nothing moves at a minimiser, and where rounding hides every move that is allowed.
+            far = function.prox(center, SMALLEST * function.lipschitz)
+            if float(np.linalg.norm(far - center)) > radius:
+                raise ValueError(
+                    f"radius={radius!r} must be above the rounding of center: no move within it "
+                    "can be told from none"
+                )
+        return BallMinimum(point, multiplier, len(known) + 1)
     root = math.log(highest)
     if excess(root) < 0:  # else L/r itself, hidden by rounding
         root = brentq(excess, math.log(lowest), root, xtol=1e-15, rtol=8.9e-16, maxiter=500)
