@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
 from dp2theory.problems.validation import positive_real, real_in, whole_number
+from dp2theory.resque.functions import check_band
+
+#: No factor is larger, or smaller than its inverse: beyond, it is a slip.
+LARGEST_FACTOR = 1e6
 
 
 @dataclass(frozen=True)
@@ -106,21 +108,19 @@ class PrivateConstants:
     }
 
     def __post_init__(self) -> None:
-        real_in("drift_factor", self.drift_factor, 1.0, math.inf, open_high=True)
+        real_in("drift_factor", self.drift_factor, 1.0, LARGEST_FACTOR)
         positive_real("radius_over_smoothing", self.radius_over_smoothing)
-        real_in("radius_over_smoothing", self.radius_over_smoothing, 0.0, 1.0)
+        real_in("radius_over_smoothing", self.radius_over_smoothing, 1 / LARGEST_FACTOR, 1.0)
         for name in ("phase_shrink", "radius_shrink", "part_shrink", "part_step_shrink"):
             _above("1", name, getattr(self, name), 1.0)
         _above("phase_shrink", "step_shrink", self.step_shrink, self.phase_shrink)
         whole_number("restarts", self.restarts)
         if self.phases is not None:
             whole_number("phases", self.phases)
-        real_in("radius_margin", self.radius_margin, 1.0, math.inf, open_high=True)
-        band: Sequence[float] = self.band  # a caller may give any sequence
-        if len(band) != 2 or not 0 < self.band[0] < self.band[1] < 1:
-            raise ValueError(f"band={self.band!r} must be two numbers 0 < low < high < 1")
+        real_in("radius_margin", self.radius_margin, 1.0, LARGEST_FACTOR)
+        check_band(self.band)
         whole_number("calls_per_step", self.calls_per_step, minimum=2)
-        real_in("mean_calls_per_step", self.mean_calls_per_step, 1.0, math.inf, open_high=True)
+        real_in("mean_calls_per_step", self.mean_calls_per_step, 1.0, LARGEST_FACTOR)
         for name in (
             "draws_factor",
             "full_noise",
@@ -129,9 +129,10 @@ class PrivateConstants:
             "accuracy_share",
         ):
             positive_real(name, getattr(self, name))
-        real_in("accuracy_shrink", self.accuracy_shrink, 1.0, math.inf, open_high=True)
+            real_in(name, getattr(self, name), 1 / LARGEST_FACTOR, LARGEST_FACTOR)
+        real_in("accuracy_shrink", self.accuracy_shrink, 1.0, LARGEST_FACTOR)
         positive_real("smoothing_share", self.smoothing_share)
-        real_in("smoothing_share", self.smoothing_share, 0.0, 1.0, open_high=True)
+        real_in("smoothing_share", self.smoothing_share, 1 / LARGEST_FACTOR, 1.0, open_high=True)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict: every constant with its source."""
@@ -142,8 +143,8 @@ class PrivateConstants:
 
 
 def _above(what: str, name: str, value: Any, bound: float) -> None:
-    if not positive_real(name, value) > bound:
-        raise ValueError(f"{name}={value!r} must be above {what}")
+    if not bound < positive_real(name, value) <= LARGEST_FACTOR:
+        raise ValueError(f"{name}={value!r} must be above {what} and at most {LARGEST_FACTOR:g}")
 
 
 #: What the theorem resque.drift.orders allows, without the sharper resque.drift.powers: a phase

@@ -155,7 +155,7 @@ def phase_failure(
 def _solved(phase: Phase, lemma: str) -> PhaseFailure:
     """The same phases come back in every restart and call."""
     # p^2 t^2 - p log(c) is smallest at log(c)/(2 t^2).
-    reach = math.log(max(phase.drift_factor, 2.0)) / phase.relative_radius**2
+    reach = math.log(max(phase.drift_factor, 2.0)) / max(phase.relative_radius**2, 1e-300)
     orders = _orders(reach, lemma)
     logs = log_failure(phase, orders, lemma=lemma)
     best = int(np.argmin(logs))

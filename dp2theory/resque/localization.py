@@ -166,6 +166,16 @@ def _descend(
     return total / phase.draws
 
 
+def check_gradients(gradients: Array, lipschitz: float) -> None:
+    """Refuse gradients that are longer than L, or not finite: the noise would not cover them."""
+    longest = math.sqrt(float(np.einsum("ij,ij->i", gradients, gradients).max()))
+    if not longest <= lipschitz * (1 + 1e-9):
+        raise ValueError(
+            f"function.lipschitz={lipschitz!r} must bound every subgradient; one of length "
+            f"{longest:.6g} came: the privacy promised would be wrong"
+        )
+
+
 def _into_ball(u: Array, radius: float) -> Array:
     length = float(np.linalg.norm(u))
     return u * (radius / length) if length > radius else u
@@ -283,6 +293,7 @@ class PrivateBallOracle:
                 executor=self.executor,
                 samples=self.samples,
             )
+            check_gradients(pool.gradients, self.function.lipschitz)
             whole = multiplier + self.regularisation
             assert self.anchor is not None
             found = localise(

@@ -38,6 +38,8 @@ def _prepare(loss: Any, names: tuple[str, str]) -> None:
         )
     if loss.optimal_value is not None:
         real_in("optimal_value", loss.optimal_value, 0.0, np.inf, open_high=True)
+    # A part of the data, or a neighbour, is made with a bound that is given.
+    object.__setattr__(loss, "lipschitz_from_data", loss.lipschitz is None)
     for name, value in (
         ("features", features), ("targets", targets), ("start", start), ("radius", radius),
         ("lipschitz", bound),

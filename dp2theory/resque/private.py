@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dp2theory.resque.counters import Counter, Counts
-from dp2theory.resque.functions import Array, Recorded, check_function
+from dp2theory.resque.functions import Array, Recorded, check_function, check_rng
 from dp2theory.resque.localization import Release
 from dp2theory.resque.private_erm import PartRun, minimise_privately
 from dp2theory.resque.private_ledger import Ledger, PartLedger
@@ -94,15 +94,22 @@ def run_private(
         raise ValueError(
             f"function has {function.sample_size} records, must have {sum(sizes)} as planned"
         )
-    generator = np.random.default_rng(rng)
+    generator = check_rng(rng)
     counter = counter or Counter()
     before = counter.snapshot()
     groups = split_records(function.sample_size, sizes, generator)
     x = np.array(function.start, dtype=np.float64)
     runs: list[PartRun] = []
     for records, part in zip(groups, plan.parts, strict=True):
+        share = function.part(records)
+        if (share.lipschitz, share.dimension) != (function.lipschitz, function.dimension):
+            raise ValueError(
+                f"function.part: has lipschitz={share.lipschitz!r} and dimension="
+                f"{share.dimension!r}, must have those of the whole, {function.lipschitz!r} and "
+                f"{function.dimension!r}: else the noise would depend on the data"
+            )
         run = minimise_privately(
-            function.part(records),
+            share,
             part,
             start=x,
             rng=generator,

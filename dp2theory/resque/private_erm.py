@@ -14,13 +14,14 @@ from typing import Any
 
 import numpy as np
 
+from dp2theory.resque import failure
 from dp2theory.resque.ball_acceleration import accelerate
 from dp2theory.resque.ball_run import BallRun
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.functions import Array, StochasticFunction, check_vector
 from dp2theory.resque.localization import PrivateBallOracle, Release
-from dp2theory.resque.private_part import PartPlan
+from dp2theory.resque.private_part import PartPlan, longest_phases
 
 __all__ = ["PartRun", "minimise_privately"]
 
@@ -93,13 +94,15 @@ def minimise_privately(
     Raises
     ------
     ValueError
-        If the function has another number of records than the plan.
+        If the function has another number of records or another L than the plan, or its calls
+        would fail more often with these constants.
     """
     if function.sample_size != plan.dataset_size:
         raise ValueError(
             f"function has {function.sample_size} records, must have {plan.dataset_size} as planned"
         )
     constants = constants or PrivateConstants()
+    _check_planned(function, plan, constants)
     counter = counter or Counter()
     start = check_vector("start", start, function.dimension)
     before = counter.oracle_calls
@@ -131,3 +134,31 @@ def minimise_privately(
         counter=counter,
     )
     return PartRun(plan, run.x, counter.oracle_calls - before, run)
+
+
+def _check_planned(
+    function: StochasticFunction, plan: PartPlan, constants: PrivateConstants
+) -> None:
+    """Refuse a function or constants that the plan's noise was not made for."""
+    slope = function.lipschitz + plan.risk.regularisation * plan.risk.domain_radius
+    if abs(slope - plan.slope) > 1e-9 * plan.slope:
+        raise ValueError(
+            f"function.lipschitz={function.lipschitz!r} must be what was planned for, "
+            f"{plan.slope - (slope - function.lipschitz):.6g}"
+        )
+    if plan.noise_multiplier == 0:
+        return
+    phases = longest_phases(
+        draws=plan.draws,
+        dimension=function.dimension,
+        lipschitz=function.lipschitz,
+        radius=plan.radius,
+        smoothing=plan.smoothing,
+        constants=constants,
+    )
+    fails = failure.call_failure(phases)
+    if fails > plan.failure_probability * (1 + 1e-9):
+        raise ValueError(
+            f"constants={constants!r} must be those of the plan: a call would fail with "
+            f"probability {fails:.3g}, and {plan.failure_probability:.3g} is accounted for"
+        )

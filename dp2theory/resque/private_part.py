@@ -28,6 +28,7 @@ __all__ = ["RELATION", "PartPlan", "plan_part"]
 RELATION = NeighboringRelation.REPLACE_ONE
 _LARGEST_CALLS = 10**7  # hand-chosen: more would not end on one machine
 _TINY = 1e-200
+_ENDLESS = 1e18  # stands for more steps than this
 
 
 @dataclass(frozen=True)
@@ -131,6 +132,36 @@ class PartPlan:
         }
 
 
+def longest_phases(
+    *,
+    draws: int,
+    dimension: int,
+    lipschitz: float,
+    radius: float,
+    smoothing: float,
+    constants: PrivateConstants,
+) -> list[failure.Phase]:
+    """Return the phases of a call at its longest steps, for its failure probability.
+
+    Steps are longest without noise and where no restart shrinks its ball: the largest drift.
+    The arguments are those of `schedule`.
+    """
+    longest = schedule(
+        draws=draws,
+        dimension=dimension,
+        lipschitz=lipschitz,
+        radius=radius,
+        smoothing=smoothing,
+        multiplier=_TINY,
+        noise_multiplier=0.0,
+        constants=constants,
+    )
+    return [
+        failure.Phase(each.draws, each.step, lipschitz, smoothing, radius, constants.drift_factor)
+        for each in longest
+    ]
+
+
 def weight_bound(*, largest: float, domain_radius: float, accuracy: float) -> int:
     """Return the most steps after which ball acceleration has the weight that it ends at.
 
@@ -145,7 +176,8 @@ def weight_bound(*, largest: float, domain_radius: float, accuracy: float) -> in
     domain_radius, accuracy : float
         R and the accuracy of `accelerate`.
     """
-    return math.ceil(domain_radius * math.sqrt(2 * largest / accuracy) * (1 + 1e-12))
+    steps = domain_radius * math.sqrt(2 * largest / accuracy) * (1 + 1e-12)
+    return math.ceil(min(steps, _ENDLESS))
 
 
 def plan_part(
@@ -194,12 +226,15 @@ def plan_part(
             accuracy=risk.accuracy,
         ),
     )
-    calls = math.ceil(constants.mean_calls_per_step * bound) if max_calls is None else max_calls
+    if max_calls is None:
+        calls = math.ceil(min(constants.mean_calls_per_step * bound, _ENDLESS))
+    else:
+        calls = max_calls
     whole_number("max_calls", calls)
     if calls > _LARGEST_CALLS:
         raise InfeasibleBudgetError(
-            f"accuracy={risk.accuracy!r} of part {risk.index}: {calls} oracle calls are more than "
-            f"{_LARGEST_CALLS}",
+            f"accuracy={risk.accuracy!r} of part {risk.index}: {calls:.3g} oracle calls are more "
+            f"than {_LARGEST_CALLS}",
             nearest="a lower accuracy (a larger number), or a larger smoothing (a scaled instance)",
         )
     whole = floor + risk.regularisation
@@ -220,12 +255,7 @@ def plan_part(
         "smoothing": smoothing,
         "constants": constants,
     }
-    # Steps are longest without noise and where no restart shrinks its ball: the largest drift.
-    longest = schedule(multiplier=_TINY, noise_multiplier=0.0, **geometry)
-    phases = [
-        failure.Phase(each.draws, each.step, lipschitz, smoothing, radius, constants.drift_factor)
-        for each in longest
-    ]
+    phases = longest_phases(**geometry)
     zeta = failure.call_failure(phases)
     part = PartPlan(
         risk, slope, smoothing, radius, floor, bound, calls, draws, zeta, 0.0, math.nan, math.nan

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from accountants import validation
+from accountants.errors import InfeasibleBudgetError
 from dp2theory.problems.validation import positive_real, whole_number
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.functions import StochasticFunction, check_function
@@ -190,7 +191,10 @@ def _promising(
     while function.sample_size / constants.part_shrink ** (number + 1) >= 2 * constants.restarts:
         last = risks_of(number + 1)[-1]
         idle = function.lipschitz * last.domain_radius <= last.accuracy
-        if idle or planned(last).resolution > 1:
+        try:
+            if idle or planned(last).resolution > 1:
+                break
+        except InfeasibleBudgetError:  # no such part: fewer may do
             break
         number += 1
     while number > 1 and planned(risks_of(number)[0]).resolution > 1:
@@ -207,6 +211,11 @@ def _notes(
     """What must be said of a plan before anybody reads its results."""
     notes = []
     size = function.sample_size
+    if getattr(function, "lipschitz_from_data", False):
+        notes.append(
+            f"L = {function.lipschitz:.6g} was read from the data and is not accounted for: give a "
+            "public bound (lipschitz=)"
+        )
     if size < needed.dataset_size:
         notes.append(
             f"n = {size} records are fewer than the {needed.dataset_size} that the rate asks for "

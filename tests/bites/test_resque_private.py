@@ -41,7 +41,7 @@ def data(records: int = 200) -> AbsoluteLoss:
 def part(**changes: Any) -> PartPlan:
     """A plan by hand: nothing here depends on a calibration."""
     risk = RiskPart(1, 200, 0.05, 0.2, 1.0, 0.2)
-    plan = PartPlan(risk, 1.2, 0.5, 0.5 / 64, 40.0, 30, 30, 60, 1e-12, 8.0, math.nan, math.nan)
+    plan = PartPlan(risk, 1.2, 0.5, 0.5 / 160, 40.0, 30, 30, 60, 1e-12, 8.0, math.nan, math.nan)
     return replace(plan, **changes)
 
 
