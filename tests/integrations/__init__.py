@@ -1,1 +1,1 @@
-"""Our accountants inside the real Opacus and jax_privacy; `make integrations` runs these."""
+"""Our accountants and DP² inside other packages; `make integrations` runs these."""

@@ -8,10 +8,14 @@ from dp2theory.files import write_text
 from tests.repo.project import ROOT
 
 LOG = ROOT / "docs" / "integrations" / "log.txt"
-PACKAGES = ("opacus", "torch", "jax_privacy", "jax", "dp-accounting", "prv-accountant", "numpy")
+PACKAGES = (
+    *("opacus", "torch", "jax_privacy", "jax", "optax"),
+    *("dp-accounting", "prv-accountant", "numpy"),
+)
 COMMAND = (
     *("-m", "pytest", "-m", "integrations", "--no-header", "--color=no", "-q", "-rA", "-s"),
-    *("-p", "no:cacheprovider", "tests/integrations", "tests/cli/test_peers.py"),
+    *("-p", "no:cacheprovider", "tests/integrations"),
+    *("tests/bites/test_frameworks.py", "tests/cli/test_peers.py"),
 )
 
 
