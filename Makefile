@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks docs run-docs integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "make extensions  what goes beyond the paper, on every problem; writes docs/extensions.md"
 	@echo "make figures  every figure and table of both papers; writes docs/figures"
 	@echo "make notebooks  every notebook executed; writes build/notebooks/*.ipynb"
+	@echo "make docs    the documentation as a web site, offline; writes build/docs/html"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
 	@echo "make integrations  tests inside the real Opacus and jax_privacy; log in docs/integrations"
@@ -136,6 +137,13 @@ run-notebooks: $(READY)
 	set -eu; for source in notebooks/*.py; do \
 	  $(BIN)/python -m jupytext --quiet --to notebook --execute --set-kernel python3 --output "build/notebooks/$$(basename "$$source" .py).ipynb" "$$source"; \
 	done
+
+# Warnings are errors. Outputs of `make notebooks` are used where they are newer than the sources.
+docs:
+	$(MAKE) EXTRAS=$(EXTRAS),docs READY=$(VENV)/.ready-docs run-docs
+
+run-docs: $(READY)
+	$(BIN)/python -m docs.site
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

@@ -105,7 +105,8 @@ def resque_event(
     draws : int
         Draws of one call in all its phases and restarts, >= 1.
     noise_multiplier : float
-        sigma > 0 (twice the noise / sensitivity); infinite only where nothing can fail.
+        sigma >= 0 (twice the noise / sensitivity; at 0 epsilon is infinite); infinite only where
+        nothing can fail.
     failure_probability : float
         In [0, 1]: given that the record is drawn, the chance that the Gaussian bound of a call
         fails.

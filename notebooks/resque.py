@@ -15,8 +15,9 @@
 #
 # Carmon et al. (FOCS 2023) minimise a convex, non-smooth function by asking for many gradients at
 # once, around one point, and then walking through a whole ball on these answers alone. The same
-# idea gives private optimization with nearly as many gradients as records. This notebook goes from
-# one estimate to a private run; every figure in it is computed here, in less than a minute.
+# idea gives private optimization with about as many gradients as records (while d is below the root
+# of their number). This notebook goes from one estimate to a private run; every figure in it is
+# computed here, in less than a minute.
 
 # %%
 import math

@@ -24,7 +24,7 @@ from dp2theory.resque.private_part import RELATION, PartPlan
 
 __all__ = ["ACCOUNTANTS", "Ledger", "PartLedger", "Row"]
 
-#: Columns of the table, tightest first.
+#: Columns of the table: the tightest, and the order of the others where calls are many.
 ACCOUNTANTS = ("exact", "renyi", "tcdp", "advanced")
 _CLASSES = {
     "exact": ExactAccountant,

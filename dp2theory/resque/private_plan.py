@@ -237,5 +237,11 @@ def _notes(
             notes.append(
                 f"{where}: the cap of {part.max_calls} oracle calls is below the bound of "
                 f"{part.accepted_bound:.0f} accepted steps, the run may end early"
+                + (
+                    " and far from the accuracy (a larger smoothing, a scaled instance, needs "
+                    "fewer calls)"
+                    if 2 * part.max_calls < part.accepted_bound
+                    else ""
+                )
             )
     return tuple(notes)

@@ -11,7 +11,7 @@ from bounds import theorems
 if TYPE_CHECKING:
     from accountants import Bracket
 
-#: Tightest first, as the order is claimed.
+#: In the order that is claimed for many calls; for a few, advanced composition is ahead of two.
 NAMES = ("exact", "renyi", "tcdp", "advanced")
 #: Records, dimension, and noise over the sensitivity of one draw.
 SETTINGS = ((100_000, 100, 2), (100_000, 100, 4), (100_000, 100, 8), (10_000, 1000, 4),
