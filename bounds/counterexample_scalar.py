@@ -26,7 +26,7 @@ from bounds.evaluate_truth import decide
 from bounds.model_truth import margin, worst_place
 from bounds.operators import Conditional, E, Independent, RandomVariable, StandardNormal
 
-__all__ = ["Point", "computable", "search_points"]
+__all__ = ["Closest", "Point", "closest_point", "computable", "search_points"]
 
 _BATCH = 1000
 _DENOMINATOR = 10**4
@@ -76,21 +76,46 @@ def search_points(
     Formulas on processes are left out when the statement has none of their symbols, and when it
     has, nothing is searched: a point could not satisfy them.
     """
+    return closest_point(statement, formulas, rng, tries).violation
+
+
+@dataclass(frozen=True)
+class Closest:
+    """What a search over points came to.
+
+    Attributes
+    ----------
+    points : int
+        Points tried at which the formulas hold; 0 when the statement cannot be searched.
+    margin : float or None
+        Least relative margin of the statement that was met, in doubles.
+    violation : Point or None
+    """
+
+    points: int
+    margin: float | None
+    violation: Point | None
+
+
+def closest_point(
+    statement: Any, formulas: Sequence[Any], rng: np.random.Generator, tries: int
+) -> Closest:
+    """How close a statement comes to failing: `search_points`, with the least margin it met."""
     if not computable(statement):
-        return None
+        return Closest(0, None, None)
     kept = [each for each in formulas if computable(each)]
     symbols = set(statement.free_symbols)
     for each in formulas:
         if not computable(each) and (each.free_symbols & symbols):
-            return None
+            return Closest(0, None, None)
     search = _Search(statement, kept, rng)
     left = tries
-    while left > 0:
+    found = None
+    while left > 0 and found is None:
         found = search.batch(min(left, _BATCH))
-        if found is not None:
-            return found
         left -= _BATCH
-    return None
+    least = search.best[0][0] if search.best else None
+    return Closest(search.held, least, found)
 
 
 class _Search:
@@ -105,6 +130,7 @@ class _Search:
         self.defined = _definitions(formulas)
         self.bounds = _bounds(formulas)
         self.best: list[tuple[float, dict[Any, Fraction]]] = []
+        self.held = 0
 
     def batch(self, size: int) -> Point | None:
         drawn = self._draw(size)
@@ -119,6 +145,7 @@ class _Search:
             good, np.broadcast_to(margin(self.statement, arrays), good.shape), np.nan
         )
         margins = margins[:, 0]
+        self.held += int((~np.isnan(margins)).sum())
         if np.isnan(margins).all():
             return None
         order = np.argsort(np.where(np.isnan(margins), np.inf, margins))

@@ -59,6 +59,10 @@ COMMANDS: dict[str, Command] = {
         "dp2theory.cli.theorems:theorems",
         "The theorems behind the bounds: statements, assumptions and proofs, checked anew.",
     ),
+    "verify": Command(
+        "dp2theory.cli.verify:verify",
+        "Every theorem proved again and tested on runs, with the smallest slack that was found.",
+    ),
 }
 
 

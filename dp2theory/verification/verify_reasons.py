@@ -1,0 +1,51 @@
+"""Why a theorem is not tested on runs, in words for the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dp2theory.verification.verify_report import MODELS, POINTS, Test
+
+#: By the beginning of an id; the longest that fits counts.
+REASONS = {
+    "dp2.recalled": "a recalled form, above dp2.closed, which runs test",
+    "dp2.relaxed": "a recalled form, above dp2.closed, which runs test",
+    "dp2.phi": "on a function of the delay, not on runs",
+    "dp2.S1": "on a product of two functions of the delay, not on runs",
+    "dp2.S2": "on the bound as a function of the delay, not on runs",
+    "dp2.hermite": "on whole numbers, not on runs",
+    "dp2.exponent": "on whole numbers, not on runs",
+    "dp2.noise.clamped": "no reference optimizer clamps the second moment",
+    "dp2.noise.order": "on two noise levels, not on runs",
+    "dp2.noise.bias": "speaks of a run whose noise is drawn a second time",
+    "dp2.first-phase": "compares two bounds, not runs",
+    "dp2.closed.from-A": "compares two bounds, not runs",
+    "dp2.gamma.staleness": "follows from dp2.gamma.damping where staleness is known",
+    "dp2.variation.monotone": "runs of DP² have no metric that never shrinks",
+    "dp2.h.folded-normal": "on a normal variable, not on runs",
+    "dp2.h.bounds": "on a normal variable, not on runs",
+    "resque.table": "on exponents of rates, which hold up to constants",
+    "resque.private": "on rates, which hold up to constants",
+    "resque.parallel": "on numbers of queries up to constants",
+    "resque.definitions": "on laws, not on runs",
+    "resque.approximate": "on laws, not on runs",
+    "resque.ball.log": "on two numbers, not on runs",
+    "resque.drift.binomial": "on two numbers, not on runs",
+    "resque.E3": "a sum or a sequence of numbers, not on draws",
+    "resque.E6.sharp": "a limit, which no run reaches",
+    "resque.E": "an integral over all functions, which no run has",
+    "resque.F1.norm": "an integral, not on runs",
+    "resque.F": "an integral over all functions, which no run has",
+}
+
+
+def why_not(id: str, tests: Sequence[Test]) -> str:
+    """Why there is no run of a theorem, or no test at all; empty when there are runs."""
+    counted = {each.on for each in tests if each.count}
+    if counted - {MODELS, POINTS}:
+        return ""
+    skipped = [each.what for each in tests if not each.count]
+    if skipped:
+        return skipped[0]
+    found = [start for start in REASONS if id == start or id.startswith(start)]
+    return REASONS[max(found, key=len)] if found else "no reference run has what it speaks of"

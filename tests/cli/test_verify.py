@@ -1,0 +1,67 @@
+"""`verify` on the command line: table, JSON, files, and exit code 3."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from bounds import catalogue
+from bounds.catalogue import theorem
+from bounds.proof import tools
+
+COMMAND = "verify"
+KEPT = "dp2.A0.tail"
+
+
+def test_table_and_json(cli, tmp_path):
+    out = tmp_path / "verified.json"
+    outcome = cli(f"{COMMAND} {KEPT} resque.E6.sharp-2 --out {out}")
+    assert (outcome.code, outcome.err) == (0, "")
+    lines = outcome.out.splitlines()
+    assert lines[0].split()[:3] == ["theorem", "kind", "proof"]
+    assert lines[2].startswith(KEPT)
+    assert "a limit, which no run reaches" in outcome.out
+    assert "2 theorems, 0 violated" in outcome.out
+    assert f"written: {out}" in outcome.out
+    document = json.loads(out.read_text())
+    assert document["command"] == COMMAND
+    result = cli(f"{COMMAND} {KEPT} --json --quick").document["result"]
+    assert [each["id"] for each in result["theorems"]] == [KEPT]
+    assert result["theorems"][0]["verdict"] == "holds"
+    assert cli(f"{COMMAND} {KEPT} --quiet").out == "0 of 1 violated\n"
+
+
+@pytest.fixture
+def wrong(monkeypatch):
+    """A quarter of its bound; the proof no longer fits."""
+    right = theorem(KEPT)
+    left, bound = right.statement.args
+    changed = replace(right, statement=right.statement.func(left, bound / 4))
+    monkeypatch.setattr(catalogue, "theorems", lambda: {KEPT: changed})
+    monkeypatch.setattr("bounds.theorems", lambda: {KEPT: changed})
+
+
+@pytest.mark.usefixtures("wrong")
+def test_a_violation_is_named(cli):
+    outcome = cli(f"{COMMAND} {KEPT}")
+    assert outcome.code == 3
+    assert outcome.err.startswith(f"dp2theory: violated: {KEPT}: ")
+    assert outcome.err.count("\n") == 1
+    assert "VIOLATED" in outcome.out
+    assert cli(f"{COMMAND} {KEPT} --json").document["status"] == "violated"
+    assert cli(f"{COMMAND} {KEPT} --quiet").out == f"1 of 1 violated: {KEPT}\n"
+
+
+def test_refused(cli, tmp_path, monkeypatch):
+    cli(f"{COMMAND} dp2.nothing").refused(2, "dp2.nothing")
+    cli(f"{COMMAND} {KEPT} --quick --full").refused(2, "--quick", "--full")
+    cli(f"{COMMAND} {KEPT} --seed -1").refused(2, "seed")
+    cli(f"{COMMAND} {KEPT} --executor threads").refused(2, "executor")
+    cli(f"{COMMAND} {KEPT} --out {tmp_path / 'a.txt'}").refused(2, "--out", ".json")
+    cli(f"{COMMAND} {KEPT} --out {tmp_path / 'none' / 'a.json'}").refused(2, "--out")
+
+    def missing(name):
+        raise tools.MissingTool(f"{name} is not installed")
+
+    monkeypatch.setattr(tools, "load", missing)
+    cli(f"{COMMAND} {KEPT}").refused(2, "z3")

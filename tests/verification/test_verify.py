@@ -1,0 +1,130 @@
+"""`verify`: verdicts, words, and that runs attain the bounds that are tight."""
+
+import numpy as np
+import pytest
+import sympy
+
+from bounds import theorems
+from bounds.model import Model
+from bounds.operators import E, RandomVariable
+from bounds.theorem import Kind, Source, Theorem
+from dp2theory.verification.bounds_families import FAMILIES, Job, jobs, perform
+from dp2theory.verification.bounds_margin import examine
+from dp2theory.verification.bounds_setting import Setting, attained
+from dp2theory.verification.verify import verify
+from dp2theory.verification.verify_report import HOLDS, RUNS, UNTESTED, Test, Verdict
+
+X, LIMIT = RandomVariable("x"), sympy.Symbol("limit")
+
+
+def stated(statement):
+    return Theorem("dp2.made", "made", statement, Kind.UPPER, Source("li2023dp2", "none"))
+
+
+def test_a_handful_is_proved_and_tested():
+    report = verify(["dp2.B", "dp2.dp-sgd", "dp2.hermite", "resque.E6.sharp-2"])
+    by_id = {each.id: each for each in report.verdicts}
+    assert report.violated == ()
+    assert by_id["dp2.B"].verdict == HOLDS
+    assert by_id["dp2.B"].proof == "proved"
+    assert by_id["dp2.B"].slack == pytest.approx(1, abs=1e-9)
+    assert "runs" in by_id["dp2.B"].words
+    assert by_id["dp2.dp-sgd"].slack == pytest.approx(1, abs=1e-9)
+    assert by_id["dp2.hermite"].words.startswith("tested on ")
+    assert "points" in by_id["dp2.hermite"].words
+    assert "runs" not in by_id["dp2.hermite"].words
+    assert by_id["dp2.hermite"].why_not
+    assert report.counts()["theorems"] == 4
+
+
+def test_the_same_seed_finds_the_same():
+    first, second = (verify(["dp2.A0.tail"], seed=3).to_json() for _ in range(2))
+    for document in (first, second):
+        del document["seconds"], document["theorems"][0]["seconds"]
+    assert first == second
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_family_answers_what_it_says(family):
+    few = [job for job in jobs("quick", 0) if job.family == family]
+    found = {}
+    for job in few:
+        tests, _ = perform(job, theorems())
+        assert set(tests) <= set(job.ids)
+        for id, each in tests.items():
+            found.setdefault(id, []).extend(each)
+    assert set(found) == set(FAMILIES[family][1])
+    for id, each in found.items():
+        assert not [test.violation for test in each if test.violation]
+        assert any(test.count for test in each), id  # the runs satisfy its assumptions
+
+
+@pytest.mark.parametrize(("steps", "delay"), [(7, 2), (20, 5), (13, 13), (31, 4)])
+def test_linear_loss_attains_the_bounds(steps, delay):
+    tests, _ = perform(Job("rates", attained(steps, delay)), theorems())
+    for id in ("dp2.master", "dp2.master.down", "dp2.master.average", "dp2.B"):
+        assert tests[id][0].slack == pytest.approx(1, abs=1e-9)
+
+
+def test_intervals_hold_the_mean_of_many_runs():
+    wide, _ = perform(Job("plain_sgd", Setting(runs=16, steps=6, seed=1)), theorems())
+    close, _ = perform(Job("plain_sgd", Setting(runs=128, steps=6, seed=1)), theorems())
+    low, high = wide["dp2.dp-sgd"][0].interval
+    first, last = close["dp2.dp-sgd"][0].interval
+    assert low < close["dp2.dp-sgd"][0].slack < high
+    assert last - first < high - low
+
+
+def test_chance_is_told_from_violation():
+    statement = sympy.Le(E(X), LIMIT)
+    values = np.random.default_rng(0).normal(1, 1, 400)
+    for limit, broken in ((2.0, False), (0.99, False), (0.5, True)):
+        found = examine(stated(statement), Model({X: values, LIMIT: limit}), runs=400)
+        assert bool(found.violation) == broken
+        assert found.interval[0] < found.slack < found.interval[1]
+    equality = examine(stated(sympy.Eq(E(X), LIMIT)), Model({X: values, LIMIT: 1.0}), runs=400)
+    assert equality.slack is None
+    assert equality.interval[0] < 1 < equality.interval[1]
+
+
+def test_sides_that_are_both_0_tell_nothing():
+    found = examine(stated(sympy.Le(X, LIMIT)), Model({X: 0.0, LIMIT: 0.0}))
+    assert found.slack is None
+    assert not found.violation
+
+
+def test_words_claim_no_more_than_was_done():
+    def verdict(*tests):
+        return Verdict(
+            "dp2.x", "x", "upper", "proved", True, (), (), tests, UNTESTED, None, "", 0.0
+        )
+
+    assert verdict().words == "not tested"
+    assert verdict(Test(RUNS, "broken", 0)).words == "not tested"
+    assert verdict(Test("models", "m", 3), Test(RUNS, "r", 8)).words == (
+        "tested on 3 models, 8 runs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"ids": ["dp2.nothing"]}, ["'dp2.nothing'", "near"]),
+        ({"ids": "dp2.B"}, ["ids='dp2.B'"]),
+        ({"level": "slow"}, ["level='slow'", "quick, full"]),
+        ({"seed": -1}, ["seed=-1"]),
+    ],
+)
+def test_refused(options, words):
+    with pytest.raises(ValueError) as refusal:
+        verify(**options)
+    for word in words:
+        assert word in str(refusal.value)
+
+
+@pytest.mark.slow
+def test_everything_quickly():
+    report = verify()
+    assert report.violated == ()
+    assert {each.id for each in report.verdicts} == set(theorems())
+    assert report.counts()["failed"] == 0
