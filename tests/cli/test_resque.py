@@ -97,6 +97,7 @@ def test_parallel_methods_side_by_side(cli: Cli) -> None:
     [
         ("sideways", ["mode 'sideways'", "private, parallel"]),
         ("private --function nothing", ["--function 'nothing'", "absolute"]),
+        ("private --records 1", ["--records 1", "at least 2"]),
         ("private --function max", ["--function max", "records"]),
         ("private --method sgd", ["--method sgd", "no meaning with private"]),
         ("parallel --epsilon 1", ["--epsilon 1.0", "no meaning with parallel"]),
