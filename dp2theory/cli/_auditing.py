@@ -52,6 +52,7 @@ class Request:
     seed: int
     executor: str
     out: Path | None
+    report: Path | None
     json: bool
     quiet: bool
 
@@ -81,7 +82,7 @@ def audit_request(request: Request) -> None:
         raise ValueError(f"exactly one of --method and --optimizer is wanted: {both}")
     resolved = _resolve(request)
     settings = _settings(request)
-    check_outputs({"out": request.out})
+    check_outputs({"out": request.out, "report": request.report})
     from accountants.laws.wanted import importable_from
     from dp2theory.experiments.executors import check_executor
     from dp2theory.optimizers.results import DivergedRun
@@ -103,10 +104,17 @@ def audit_request(request: Request) -> None:
             raise ValueError(f"--optimizer {request.optimizer}: {words}") from error
     result = found.to_json() | {"unit_of_privacy": "a record"}
     status = "violated" if found.violated else "ok"
+    document = envelope("audit", inputs, result, status=status)
     if request.out is not None:
         from dp2theory.files import write_json
 
-        write_json(request.out, envelope("audit", inputs, result, status=status))
+        write_json(request.out, document)
+    if request.report is not None:
+        from dp2theory.cli._report import about
+        from dp2theory.report.html_audit import write_optimizer_audit_report
+
+        ledgers = [("every release of one run", found.event)]
+        write_optimizer_audit_report(request.report, document, about(document, ledgers))
 
     def human() -> None:
         from dp2theory.cli._auditing_text import audit_text
@@ -115,8 +123,9 @@ def audit_request(request: Request) -> None:
             print(found.epsilon.lower)
             return
         print(audit_text(result))
-        if request.out is not None:
-            print(f"\nwritten: {request.out}")
+        for path in (request.out, request.report):
+            if path is not None:
+                print(f"\nwritten: {path}")
         print(f"\ninputs:\n{describe_inputs(inputs)}")
 
     emit("audit", inputs, result, json=request.json, human=human, status=status)

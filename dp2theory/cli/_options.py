@@ -74,5 +74,9 @@ EventFile = Annotated[
         show_default=False,
     ),
 ]
+Report = Annotated[
+    Path | None,
+    typer.Option(help="Write a page (.html) with pictures.", show_default=False),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")]
 Quiet = Annotated[bool, typer.Option("--quiet", help="Only the answer.")]

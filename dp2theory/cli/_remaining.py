@@ -7,6 +7,8 @@ from dp2theory.cli._answers import Question
 from dp2theory.cli._ledger import Described, last_step
 
 if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
     from accountants import Bracket
 
 
@@ -24,6 +26,8 @@ class Remaining:
         ε of what has run, with the further steps, and with one unit more.
     target : float
         The budget's ε.
+    ledgers : list of (str, DpEvent)
+        What has run, and one further step.
     """
 
     steps: int
@@ -32,6 +36,7 @@ class Remaining:
     epsilon: "Bracket"
     next_epsilon: "Bracket | None"
     target: float
+    ledgers: "list[tuple[str, DpEvent]]"
 
     def result(self) -> dict[str, Any]:
         """For the output envelope."""
@@ -103,6 +108,7 @@ def remaining(described: Described, question: Question, target: float, tightness
         epsilon=found.epsilon,
         next_epsilon=found.next_epsilon,
         target=target,
+        ledgers=[("what has run", spent), ("one further step", step)],
     )
 
 

@@ -21,7 +21,14 @@ INTERRUPTED_FILE = "dp2theory-sweep-interrupted.sqlite"
 
 
 def sweep_request(
-    *, spec: Path, executor: str, store: Path | None, out: Path | None, json: bool, quiet: bool
+    *,
+    spec: Path,
+    executor: str,
+    store: Path | None,
+    out: Path | None,
+    report: Path | None,
+    json: bool,
+    quiet: bool,
 ) -> None:
     """Do what the options ask for, and print it; see `dp2theory.cli.sweep`."""
     from dp2theory.experiments.executors import check_executor, open_executor
@@ -29,25 +36,27 @@ def sweep_request(
     from dp2theory.experiments.store import Store
     from dp2theory.experiments.sweep import Memory, Sweep
 
-    check_outputs({"out": out, "store": store}, {"spec": spec})
+    check_outputs({"out": out, "report": report, "store": store}, {"spec": spec})
     check_executor(executor)
     described = read_spec(spec)
     with ExitStack() as stack:
         kept: Store | Memory = Memory() if store is None else stack.enter_context(Store(store))
         with Bars(quiet) as bars:
             made = Sweep(described, store=kept, progress=bars)
-            with _kept_when_stopped(made, kept, spec, out), open_executor(executor) as workers:
+            with (
+                _kept_when_stopped(made, kept, spec, out, report),
+                open_executor(executor) as workers,
+            ):
                 made.executor = workers
                 made.run()
         result = made.result()
         if isinstance(kept, Store) and not quiet:
             _tell_of_store(kept)
     inputs = _inputs(spec, described)
-    if out is not None:
-        _write(out, inputs, result, "ok")
+    _write(out, report, made, inputs, result, "ok")
     emit(
         "sweep", inputs, result, json=json,
-        human=lambda: print_sweep(result, quiet=quiet, written=(store, out)),
+        human=lambda: print_sweep(result, quiet=quiet, written=(store, out, report)),
     )  # fmt: skip
 
 
@@ -62,10 +71,27 @@ def _inputs(path: Path, spec: "Spec") -> dict[str, Any]:
     }
 
 
-def _write(out: Path, inputs: dict[str, Any], result: dict[str, Any], status: str) -> None:
-    from dp2theory.files import write_json
+def _write(
+    out: Path | None,
+    report: Path | None,
+    sweep: "Sweep",
+    inputs: dict[str, Any],
+    result: dict[str, Any],
+    status: str,
+) -> None:
+    document = envelope("sweep", inputs, result, status=status)
+    if out is not None:
+        from dp2theory.files import write_json
 
-    write_json(out, envelope("sweep", inputs, result, status=status))
+        write_json(out, document)
+    if report is not None:
+        from dp2theory.cli._report import about, by_event
+        from dp2theory.report.html_sweep import write_sweep_report
+
+        ledgers = by_event(
+            [(f"{cell.method} on {cell.setting.problem}", cell.event) for cell in sweep.cells]
+        )
+        write_sweep_report(report, document, about(document, ledgers))
 
 
 def _tell_of_store(store: "Store") -> None:
@@ -79,7 +105,7 @@ def _tell_of_store(store: "Store") -> None:
 
 @contextmanager
 def _kept_when_stopped(
-    sweep: "Sweep", kept: "Store | Memory", spec: Path, out: Path | None
+    sweep: "Sweep", kept: "Store | Memory", spec: Path, out: Path | None, report: Path | None
 ) -> Iterator[None]:
     """Keep what there is when the user stops the body or a worker is lost, and say where."""
     from dp2theory.experiments.tasks import WorkerError
@@ -87,8 +113,9 @@ def _kept_when_stopped(
     try:
         yield
     except (KeyboardInterrupt, WorkerError) as stop:
-        if out is not None:
-            _write(out, _inputs(spec, sweep.spec), sweep.result(), "interrupted")
+        if out is not None or report is not None:
+            inputs = _inputs(spec, sweep.spec)
+            _write(out, report, sweep, inputs, sweep.result(), "interrupted")
         searched = ", and those of grid searches," if sweep.spec.tune else ""
         interrupted = isinstance(stop, KeyboardInterrupt)
         fail(

@@ -11,12 +11,14 @@ from dp2theory.cli._answers import ACCOUNTANTS, TIGHTNESS, Question, answers, ch
 from dp2theory.cli._inputs import not_negative, one_of, open_probability, positive, resolve_delta
 from dp2theory.cli._ledger import Described
 from dp2theory.cli._ledger import describe as describe_run
-from dp2theory.cli._output import Input, describe_inputs, emit
+from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import progress, waiting
 from dp2theory.cli._unit import check_group_size, unit_inputs
 
 if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
     from dp2theory.cli._remaining import Remaining
 
 
@@ -60,6 +62,7 @@ def account(
         Path | None,
         typer.Option(help="Draw ε against steps to this .png or .svg file.", show_default=False),
     ] = None,
+    report: _options.Report = None,
     json: _options.AsJson = False,
     quiet: _options.Quiet = False,
 ) -> None:
@@ -82,7 +85,7 @@ def account(
             raise ValueError(f"{name}: has no meaning with --remaining; leave it out")
     _check_group(group_size, accountant=accountant != "exact", peers=peers, plot=plot is not None)
     check_picture(plot)
-    check_outputs({"curve": curve, "plot": plot}, {"event": event})
+    check_outputs({"curve": curve, "plot": plot, "report": report}, {"event": event})
     described = describe_run(
         event=event,
         dataset_size=dataset_size,
@@ -108,7 +111,7 @@ def account(
     inputs["tightness"] = Input(tightness, default=tightness == "tight")
     inputs |= unit_inputs(group_size)
     if remaining is not None:
-        _answer_remaining(described, question, remaining, tightness, inputs, json, quiet)
+        _answer_remaining(described, question, remaining, tightness, inputs, report, json, quiet)
         return
     tree = described.event()
     with waiting("accounting", quiet=quiet):
@@ -128,9 +131,13 @@ def account(
         with waiting("writing the curve", quiet=quiet):
             write_curve(curve, tree, question)
         result["curve"] = str(curve)
+    if plot is not None or (report is not None and delta is not None and group_size == 1):
+        result["against_steps"] = _series(tree, question, accountant, quiet=quiet)
     if plot is not None:
-        result["against_steps"] = _draw(plot, tree, question, accountant, found[0], quiet=quiet)
+        _draw(plot, result["against_steps"], question, found[0])
         result["plot"] = str(plot)
+    if report is not None:
+        _write_report(report, inputs, result, [("all that was accounted", tree)])
 
     def human() -> None:
         if quiet:
@@ -148,7 +155,7 @@ def account(
             from dp2theory.cli._peers import describe_peers
 
             print(describe_peers(result["peers"], question.asked))
-        for path in (curve, plot):
+        for path in (curve, plot, report):
             if path is not None:
                 print(f"written: {path}")
         print(f"inputs:\n{describe_inputs(inputs)}")
@@ -225,22 +232,39 @@ def _alternatives(described: Described, question: Question, *, quiet: bool) -> l
     return found
 
 
-def _draw(
-    path: Path, tree: Any, question: Question, accountant: str, first: Any, *, quiet: bool
-) -> dict[str, Any]:
+def _series(tree: Any, question: Question, accountant: str, *, quiet: bool) -> dict[str, Any]:
+    """ε against steps, as plain values."""
     from dp2theory.cli._curves import STEP_POINTS, against_steps
     from dp2theory.cli._output import jsonable
+
+    with progress("curve", STEP_POINTS, quiet=quiet) as advance:
+        series: dict[str, Any] = jsonable(
+            against_steps(tree, question, chosen(accountant), advance)
+        )
+    return series
+
+
+def _draw(path: Path, series: dict[str, Any], question: Question, first: Any) -> None:
     from dp2theory.report.curves import account_figure, save_picture
 
-    with progress("plot", STEP_POINTS, quiet=quiet) as advance:
-        series = against_steps(tree, question, chosen(accountant), advance)
-        tight = first.get("tightness") == "tight" and not first["explanation"]["exact"]
-        ends = {"lower": first["epsilon"].lower, "upper": first["epsilon"].upper}
-        assert question.delta is not None
-        figure = account_figure(series, delta=question.delta, tight=ends if tight else None)
-        save_picture(figure, path)
-    plain: dict[str, Any] = jsonable(series)
-    return plain
+    tight = first.get("tightness") == "tight" and not first["explanation"]["exact"]
+    ends = {"lower": first["epsilon"].lower, "upper": first["epsilon"].upper}
+    assert question.delta is not None
+    figure = account_figure(series, delta=question.delta, tight=ends if tight else None)
+    save_picture(figure, path)
+
+
+def _write_report(
+    path: Path,
+    inputs: dict[str, Input],
+    result: dict[str, Any],
+    ledgers: "list[tuple[str, DpEvent]]",
+) -> None:
+    from dp2theory.cli._report import about
+    from dp2theory.report.html_account import write_account_report
+
+    document = envelope("account", inputs, result)
+    write_account_report(path, document, about(document, ledgers))
 
 
 def _answer_remaining(
@@ -249,6 +273,7 @@ def _answer_remaining(
     target: float,
     tightness: str,
     inputs: dict[str, Input],
+    report: Path | None,
     json: bool,
     quiet: bool,
 ) -> None:
@@ -265,7 +290,11 @@ def _answer_remaining(
         print(found.text())
         for note in described.notes:
             print(f"note: {note}")
+        if report is not None:
+            print(f"written: {report}")
         print(f"inputs:\n{describe_inputs(inputs)}")
 
     result = found.result() | {"notes": list(described.notes)}
+    if report is not None:
+        _write_report(report, inputs, result, found.ledgers)
     emit("account", inputs, result, json=json, human=human)

@@ -11,9 +11,8 @@ from importlib import import_module
 from typing import Annotated, Any, NamedTuple
 
 from dp2theory import __version__
+from dp2theory.cli._command_line import ARGUMENTS, PROGRAM
 from dp2theory.cli._exit import ExitCode, fail, guard
-
-PROGRAM = "dp2theory"
 
 
 class Command(NamedTuple):
@@ -145,6 +144,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code (`dp2theory.cli._exit.ExitCode`).
     """
     arguments = sys.argv[1:] if argv is None else argv
+    ARGUMENTS.set(tuple(arguments))
     for stream in (sys.stdout, sys.stderr):
         # A terminal without Greek letters shows ? for ε, rather than an error.
         if isinstance(stream, io.TextIOWrapper):

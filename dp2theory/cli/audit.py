@@ -92,6 +92,7 @@ def audit(
     out: Annotated[
         Path | None, typer.Option(help="Write the result here (.json).", show_default=False)
     ] = None,
+    report: _options.Report = None,
     json: _options.AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Only the lower end of ε that was shown.")
@@ -132,6 +133,7 @@ def audit(
             seed=seed,
             executor=executor,
             out=out,
+            report=report,
             json=json,
             quiet=quiet,
         )

@@ -58,10 +58,7 @@ def audit_accountant(
         float,
         typer.Option(help="Seconds of CPU for the search; inf: no limit, every example is asked."),
     ] = BUDGET,
-    report: Annotated[
-        Path | None,
-        typer.Option(help="Write a page (.html) with pictures.", show_default=False),
-    ] = None,
+    report: _options.Report = None,
     listing: Annotated[
         bool, typer.Option("--list", help="The accountants known by name, and the laws.")
     ] = False,
@@ -108,9 +105,11 @@ def audit_accountant(
     result = found.to_json()
     status = "ok" if found.ok else "violated"
     if report is not None:
+        from dp2theory.cli._report import about
         from dp2theory.report.audit import write_audit_report
 
-        write_audit_report(report, envelope(COMMAND, inputs, result, status=status))
+        document = envelope(COMMAND, inputs, result, status=status)
+        write_audit_report(report, document, about(document))
 
     def human() -> None:
         from dp2theory.cli._audit_text import audit_text

@@ -100,7 +100,7 @@ def plan(
     out: Annotated[
         Path | None, typer.Option(help="Keep the pilot here (.npz), for `train --plan`.")
     ] = None,
-    report: Annotated[Path | None, typer.Option(help="Write a page (.html) with pictures.")] = None,
+    report: _options.Report = None,
     no_pilot: Annotated[
         bool, typer.Option("--no-pilot", help="Touch no data: noise and default delay only.")
     ] = False,
@@ -176,9 +176,11 @@ def plan(
         event = setting.budget(epsilon).event(made.noise_multiplier)
         result = made.to_json() | group_part(group_size, event, setting, quiet=quiet)
         if report is not None:
+            from dp2theory.cli._report import about
             from dp2theory.report.html import write_plan_report
 
-            write_plan_report(report, envelope("plan", inputs, result))
+            document = envelope("plan", inputs, result)
+            write_plan_report(report, document, about(document, [("the whole run", event)]))
         emit(
             "plan", inputs, result, json=json,
             human=lambda: _print(result, inputs, out=out, report=report, quiet=quiet),

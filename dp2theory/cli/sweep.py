@@ -5,6 +5,8 @@ from typing import Annotated
 
 import typer
 
+from dp2theory.cli import _options
+
 
 def sweep(
     spec: Annotated[Path, typer.Option(help="What to run, a TOML file.", show_default=False)],
@@ -17,6 +19,7 @@ def sweep(
         typer.Option(help="Keep every run in this SQLite file; what it has is not run again."),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the results here (.json).")] = None,
+    report: _options.Report = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the tables.")] = False,
 ) -> None:
@@ -31,4 +34,6 @@ def sweep(
     one_thread()
     from dp2theory.cli._sweeping import sweep_request
 
-    sweep_request(spec=spec, executor=executor, store=store, out=out, json=json, quiet=quiet)
+    sweep_request(
+        spec=spec, executor=executor, store=store, out=out, report=report, json=json, quiet=quiet
+    )

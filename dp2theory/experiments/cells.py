@@ -23,6 +23,8 @@ from dp2theory.planning.methods import (
 if TYPE_CHECKING:
     from concurrent.futures import Executor
 
+    from dp_accounting import DpEvent
+
     from dp2theory.experiments.settings import Setting
     from dp2theory.experiments.spec import Spec
     from dp2theory.experiments.tasks import ResultStore
@@ -50,8 +52,8 @@ class Cell:
         With which the whole event meets the budget of the setting; 0 without noise.
     epsilon : Bracket
         Of one run, by the event that it executes; infinite without noise.
-    ledger : str
-        That event as text: what the runs must report.
+    event : DpEvent
+        All that one run releases.
     tuned : Tuned or None
         The grid search behind the settings.
     """
@@ -61,8 +63,13 @@ class Cell:
     settings: Mapping[str, Any]
     noise_multiplier: float
     epsilon: Bracket
-    ledger: str
+    event: DpEvent
     tuned: Tuned | None = None
+
+    @property
+    def ledger(self) -> str:
+        """The event as text: what the runs must report."""
+        return repr(self.event)
 
     def task(self, seed: int, record_every: int | None) -> Task:
         """Return the run of one seed."""
@@ -191,7 +198,7 @@ class CellMaker:
             for name, value in values.items()
             if value is not None and name not in _FILLED
         }
-        return Cell(setting, method, settings, sigma, epsilon, repr(event), tuned)
+        return Cell(setting, method, settings, sigma, epsilon, event, tuned)
 
     def _watched(self, what: str) -> Callable[[int, int], None] | None:
         progress = self._progress

@@ -7,10 +7,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from dp2theory.files import write_text
 from dp2theory.report import audit_tables, tables
 from dp2theory.report.audit_plots import audit_figure
-from dp2theory.report.html import cards, figure, inputs_table, page
+from dp2theory.report.html_page import About, capital, cards, figure, verdict, write_page
 
 CAPTION = (
     "Left: the verdict on each law. Right: what was answered over the end of the truth that it "
@@ -19,15 +18,13 @@ CAPTION = (
 )
 
 
-def audit_sections(document: Mapping[str, Any], *, salt: str = "audit") -> list[str]:
-    """The parts of the page.
+def audit_sections(document: Mapping[str, Any]) -> list[str]:
+    """The parts of the page, its inputs apart.
 
     Parameters
     ----------
     document : mapping
         The object that ``dp2theory audit-accountant --json`` prints.
-    salt : str
-        Different for each audit on one page.
 
     Returns
     -------
@@ -37,7 +34,7 @@ def audit_sections(document: Mapping[str, Any], *, salt: str = "audit") -> list[
     result = document["result"]
     parts = [_verdict(result), _cards(result)]
     parts.append(
-        figure(audit_figure(result), "answers over the truth, and verdicts", salt, CAPTION)
+        figure(audit_figure(result), "answers over the truth, and verdicts", CAPTION, wide=True)
     )
     for group, heading in audit_tables.GROUPS:
         if result[group]:
@@ -48,12 +45,12 @@ def audit_sections(document: Mapping[str, Any], *, salt: str = "audit") -> list[
     parts.append("<h2>Law by law</h2>")
     rows = audit_tables.verdict_rows(result["results"])
     parts.append(tables.html_table(audit_tables.VERDICT_HEADER, rows))
-    parts.append("<h2>Inputs</h2>")
-    parts.append(inputs_table(document["inputs"]))
     return parts
 
 
-def write_audit_report(path: str | Path, document: Mapping[str, Any]) -> None:
+def write_audit_report(
+    path: str | Path, document: Mapping[str, Any], about: About | None = None
+) -> None:
     """Write the page of an audit; the file appears only when it is complete.
 
     Parameters
@@ -61,24 +58,24 @@ def write_audit_report(path: str | Path, document: Mapping[str, Any]) -> None:
     path : str or Path
     document : mapping
         The object that ``dp2theory audit-accountant --json`` prints.
+    about : About, optional
     """
     result = document["result"]
     name = result["name"] + (f" {result['version']}" if result["version"] else "")
-    heading = [
-        f"<h1>Audit of {html.escape(name)}</h1>",
-        "<p class='sub'>Laws of privacy accountants, tested on examples</p>",
-    ]
-    footer = f"dp2theory {document['version']}"
-    write_text(path, page(f"Audit of {name}", heading + audit_sections(document), footer=footer))
+    write_page(
+        path,
+        document,
+        title=f"Audit of {name}",
+        subtitle="Laws of privacy accountants, tested on examples",
+        sections=audit_sections(document),
+        about=about,
+    )
 
 
 def _verdict(result: Mapping[str, Any]) -> str:
     title = "No violation was found" if result["ok"] else "Laws are violated"
-    told = audit_tables.summary(result)
-    return (
-        f"<div class='verdict {'kept' if result['ok'] else 'broken'}'><strong>{title}</strong>"
-        f"{html.escape(told[:1].upper() + told[1:])}.</div>"
-    )
+    style = "kept" if result["ok"] else "broken"
+    return verdict(title, capital(audit_tables.summary(result)), style)
 
 
 def _cards(result: Mapping[str, Any]) -> str:

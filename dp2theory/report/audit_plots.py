@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.report.audit_tables import Finding, asked, finite, ratio, relation, value
-from dp2theory.report.plots import MUTED, styled
+from dp2theory.report.plots import MUTED, plain_text, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -67,7 +67,7 @@ def draw_answers(axes: Axes, result: Mapping[str, Any], *, title: str | None = N
         found = _positive(finding)
         if found is None:
             axes.annotate(
-                f"{asked(finding)} = {_plain(value(finding['value']))}", (low, row),
+                f"{asked(finding)} = {plain_text(value(finding['value']))}", (low, row),
                 xytext=(6, 0), textcoords="offset points", va="center", color=colour, fontsize=8,
             )  # fmt: skip
             continue
@@ -114,7 +114,7 @@ def draw_verdicts(axes: Axes, result: Mapping[str, Any], *, title: str | None = 
     axes.set_xlim(-0.5, len(relations) - 0.5)
     axes.set_ylim(len(laws) - 0.4, -0.6)
     axes.set_xticks(range(len(relations)), relations, fontsize=8)
-    axes.set_yticks(range(len(laws)), [_plain(law) for law in laws], fontsize=8)
+    axes.set_yticks(range(len(laws)), [plain_text(law) for law in laws], fontsize=8)
     axes.grid(visible=False)
     met = dict.fromkeys(entry["verdict"] for entry in results)
     handles = [
@@ -154,12 +154,7 @@ def _band(finding: Finding) -> tuple[float, float] | None:
 
 def _label(finding: Finding) -> str:
     text = f"{finding['law']} {finding['case_text']}"
-    return _plain(text if len(text) <= 64 else text[:63] + "…")
-
-
-def _plain(text: str) -> str:
-    """Text that matplotlib does not read as a formula."""
-    return text.replace("$", r"\$")
+    return plain_text(text if len(text) <= 64 else text[:63] + "…")
 
 
 def _short(number: float, _position: float) -> str:

@@ -51,13 +51,13 @@ def draw_against_steps(
     if not steps:
         axes.text(0.5, 0.5, "nothing was released", transform=axes.transAxes, ha="center")
         return axes
-    lower, upper = series["exact"]["lower"], series["exact"]["upper"]
+    lower, upper = (_floats(series["exact"][end]) for end in ("lower", "upper"))
     axes.fill_between(steps, lower, upper, color=BAND, alpha=0.25, linewidth=0)
     axes.plot(steps, upper, color=BAND, label=_label("guarantee (upper end)", upper))
     axes.plot(steps, lower, color=BAND, linewidth=1.0, label=_label("attained (lower end)", lower))
     for name, (colour, style, words) in UPPER_ENDS.items():
         if name in series and len(series[name]["upper"]) == len(steps):
-            ends = series[name]["upper"]
+            ends = _floats(series[name]["upper"])
             axes.plot(steps, ends, color=colour, linestyle=style, label=_label(words, ends))
     if tight is not None:
         axes.plot(
@@ -72,6 +72,11 @@ def draw_against_steps(
     axes.grid(color=MUTED, alpha=0.2, linewidth=0.6)
     axes.legend(loc="best")
     return axes
+
+
+def _floats(ends: Sequence[Any]) -> list[float]:
+    """Numbers of the JSON output, where infinities are text."""
+    return [float(end) for end in ends]
 
 
 def _plain(value: float, _position: float) -> str:

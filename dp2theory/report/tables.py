@@ -3,9 +3,22 @@
 from __future__ import annotations
 
 import html
+import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
+
+
+class Markup(str):
+    """HTML that stands in a table as it is: whoever made it escaped what it holds."""
+
+    __slots__ = ()
+
+
+def escaped(text: str) -> str:
+    """`text` for a page: escaped, unless it is `Markup`."""
+    return text if isinstance(text, Markup) else html.escape(text)
 
 
 def number(value: Any, digits: int = 4) -> str:
@@ -24,6 +37,18 @@ def interval(bracket: Mapping[str, Any] | None, digits: int = 4) -> str:
     if bracket is None:
         return "–"
     return f"[{number(bracket['lower'], digits)}, {number(bracket['upper'], digits)}]"
+
+
+def outward(bracket: Mapping[str, Any]) -> str:
+    """Six digits of an ε, its lower end rounded down and its upper end up."""
+    ends = []
+    for end, rounding in ((bracket["lower"], ROUND_FLOOR), (bracket["upper"], ROUND_CEILING)):
+        if not math.isfinite(float(end)):
+            ends.append("inf")
+            continue
+        short = Context(prec=6, rounding=rounding).create_decimal(float(end))
+        ends.append(f"{short.normalize():g}")
+    return f"[{ends[0]}, {ends[1]}]"
 
 
 def text_table(
@@ -48,31 +73,18 @@ def text_table(
 def html_table(
     header: Sequence[str], rows: Sequence[Sequence[str]], *, caption: str | None = None
 ) -> str:
-    """A table element; every cell is escaped."""
-    parts = ["<div class='scroll'><table>"]
+    """A table element; every cell is escaped, but for `Markup`."""
+    parts = ["<div class='scroll' tabindex='0'><table>"]
     if caption is not None:
         parts.append(f"<caption>{html.escape(caption)}</caption>")
-    head = "".join(f"<th scope='col'>{html.escape(cell)}</th>" for cell in header)
+    head = "".join(f"<th scope='col'>{html.escape(name)}</th>" for name in header)
     parts.append(f"<thead><tr>{head}</tr></thead><tbody>")
     for row in rows:
-        first = f"<th scope='row'>{html.escape(row[0])}</th>"
-        rest = "".join(f"<td>{html.escape(cell)}</td>" for cell in row[1:])
+        first = f"<th scope='row'>{escaped(row[0])}</th>"
+        rest = "".join(f"<td>{escaped(entry)}</td>" for entry in row[1:])
         parts.append(f"<tr>{first}{rest}</tr>")
     parts.append("</tbody></table></div>")
     return "".join(parts)
-
-
-def input_rows(inputs: Mapping[str, Mapping[str, Any]]) -> list[list[str]]:
-    """Rows name, value, unit, origin from the ``inputs`` of the JSON output."""
-    return [
-        [
-            name.replace("_", " "),
-            number(entry["value"], 6),
-            "" if entry["unit"] in ("1", "name") else str(entry["unit"]),
-            "default or derived" if entry["default"] else "given",
-        ]
-        for name, entry in inputs.items()
-    ]
 
 
 def snr_rows(plan: Mapping[str, Any]) -> list[list[str]]:

@@ -99,6 +99,8 @@ class AuditResult:
         All attacks, the most promising first.
     claimed : bool
         Whether epsilon was claimed by the user, and not accounted from the ledger.
+    event : DpEvent
+        What one run released, by its ledger.
     """
 
     optimizer: str
@@ -109,6 +111,7 @@ class AuditResult:
     direction: str
     attempts: tuple[Attempt, ...]
     claimed: bool
+    event: DpEvent
 
     @property
     def violated(self) -> bool:
@@ -285,6 +288,7 @@ def audit_optimizer(
         direction="remove" if test.says_first else "add",
         attempts=tuple(candidate[0] for candidate in candidates),
         claimed=claimed_epsilon is not None,
+        event=event,
     )
 
 

@@ -114,7 +114,7 @@ def test_out_and_report_are_written(cli, tmp_path):
     assert state.noise_multiplier == found["noise_multiplier"]
     page = report.read_text(encoding="utf-8")
     assert found["reason"].replace(">=", "&gt;=").replace("<", "&lt;")[1:] in page
-    assert "http" not in page
+    assert "://" not in page
     assert sorted(path.name for path in tmp_path.iterdir()) == ["plan.html", "plan.npz"]
 
 

@@ -41,8 +41,8 @@ def test_files_and_table(scene, tmp_path, monkeypatch, capsys):
     assert f"{ratio:.4g}" in printed  # seeded: the same run again
     assert scene["plan"]["result"]["advice"] in printed
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "http" not in page
-    assert page.count("<svg") == 2
+    assert "://" not in page
+    assert page.count("<img") == 3
     assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 

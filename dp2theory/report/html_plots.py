@@ -1,0 +1,201 @@
+"""Pictures on the pages of accounts, audits, sweeps and verifications."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from dp2theory.report.plots import METHOD_COLOURS, MUTED, new_figure, plain_text, styled
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+UPPER, LOWER, BAD, CLOSE = "#0072B2", "#009E73", "#D55E00", "#E69F00"
+VERDICT_COLOURS = {"holds": "#009E73", "violated": BAD}
+#: Rows in one picture; the tables of a page hold them all.
+MOST = 60
+_CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#332288", "#999933")
+
+
+def finite(value: Any) -> float | None:
+    """A finite number, or None: infinities are text in the JSON output."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        return None
+    return float(value)
+
+
+def answers_figure(answers: Sequence[tuple[str, Any, Any, str]], quantity: str) -> Figure:
+    """What each accountant answers: a bar between its ends, or a mark where it has one only.
+
+    Parameters
+    ----------
+    answers : sequence of (name, lower, upper, kind)
+        `lower` is None where there is none; `kind` is "upper" or "reported".
+    quantity : str
+        Name of the horizontal axis.
+    """
+    with styled():
+        figure, (axes,) = new_figure(size=(6.4, 1.6 + 0.42 * len(answers)))
+        axes.set_title("Answers, by accountant")
+        axes.set_xlabel(quantity)
+        for row, (_, lower, upper, kind) in enumerate(answers):
+            low, high = finite(lower), finite(upper)
+            colour = UPPER if kind == "upper" else CLOSE
+            if high is None:
+                axes.annotate(
+                    f"{upper}", (0.02, row), xycoords=axes.get_yaxis_transform(), va="center"
+                )
+                continue
+            if low is not None:
+                axes.plot([low, high], [row, row], color=LOWER, linewidth=4, zorder=2)
+                axes.plot(low, row, marker="|", color=LOWER, markersize=12, zorder=3)
+            axes.plot(high, row, marker="v" if kind == "upper" else "x", color=colour, zorder=4)
+        _rows(axes, [name for name, *_ in answers])
+        axes.margins(x=0.15)
+        return figure
+
+
+def remaining_figure(points: Sequence[tuple[str, Any]], target: float) -> Figure:
+    """Upper ends of ε of what has run and of what may follow, with the budget as a line."""
+    with styled():
+        figure, (axes,) = new_figure(size=(6.4, 3.0))
+        axes.set_title("ε against the budget")
+        axes.set_xlabel("ε, upper end")
+        for row, (_, value) in enumerate(points):
+            end = finite(value)
+            if end is not None:
+                over = end > target
+                axes.barh(row, end, color=BAD if over else UPPER, height=0.5)
+        axes.axvline(target, color="#1f2933", linestyle="--", linewidth=1.2)
+        axes.annotate(
+            "budget", (target, 1.0), xycoords=axes.get_xaxis_transform(), xytext=(-3, -3),
+            textcoords="offset points", ha="right", va="top", fontsize=9,
+        )  # fmt: skip
+        _rows(axes, [name for name, _ in points])
+        return figure
+
+
+def profile_figure(points: Sequence[Mapping[str, Any]], word: str) -> Figure:
+    """What an audit shows and what is accounted, at each δ."""
+    with styled():
+        figure, (axes,) = new_figure()
+        axes.set_title(f"ε that was shown, and that is {word}")
+        axes.set_xlabel("δ")
+        axes.set_ylabel("ε")
+        ordered = sorted(points, key=lambda point: point["delta"])
+        deltas = [point["delta"] for point in ordered]
+        accounted = [finite(point["accounted"]["upper"]) for point in ordered]
+        known = [(d, e) for d, e in zip(deltas, accounted, strict=True) if e is not None]
+        if known:
+            axes.plot(
+                *zip(*known, strict=True), marker="v", color=UPPER, label=f"{word}, upper end"
+            )
+        for point in ordered:
+            end = finite(point["accounted"]["upper"])
+            beyond = end is not None and point["shown_lower"] > end
+            axes.plot(
+                point["delta"], point["shown_lower"], marker="^", color=BAD if beyond else LOWER
+            )
+        axes.plot([], [], marker="^", color=LOWER, linestyle="none", label="shown, lower end")
+        axes.set_xscale("log")
+        axes.set_ylim(bottom=0)
+        axes.legend(loc="best")
+        return figure
+
+
+def attempts_figure(attempts: Sequence[Mapping[str, Any]], most: int = 12) -> Figure:
+    """What each attack promised, on runs apart from those of the test."""
+    shown = attempts[:most]
+    with styled():
+        figure, (axes,) = new_figure(size=(6.4, 1.4 + 0.28 * len(shown)))
+        axes.set_title("Attacks, by the ε they promised")
+        axes.set_xlabel("ε promised (estimate)")
+        axes.barh(range(len(shown)), [each["promise"] for each in shown], color=CLOSE, height=0.6)
+        _rows(axes, [f"{each['data_sets']}: {each['attack']}" for each in shown])
+        return figure
+
+
+def cells_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Figure:
+    """Final train loss of each cell: a point for each seed, a bar for the mean."""
+    with styled():
+        figure, (axes,) = new_figure(size=(6.4, 1.5 + 0.42 * len(cells)))
+        axes.set_title("Final train loss")
+        axes.set_xlabel("mean train loss")
+        for row, (cell, colour) in enumerate(zip(cells, _colours(cells), strict=True)):
+            losses = [
+                loss for run in cell["runs"] if (loss := finite(run["train_loss"])) is not None
+            ]
+            axes.plot(losses, [row] * len(losses), "o", color=colour, alpha=0.6)
+            mean = finite(cell["mean_train_loss"])
+            if mean is not None:
+                axes.plot([mean, mean], [row - 0.3, row + 0.3], color=colour, linewidth=2.5)
+        _rows(axes, labels)
+        return figure
+
+
+def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Figure:
+    """Train loss against steps, a line for each run, a colour for each cell."""
+    with styled():
+        figure, (axes,) = new_figure()
+        axes.set_title("Train loss, run by run")
+        axes.set_xlabel("step")
+        axes.set_ylabel("mean train loss")
+        for cell, colour, label in zip(cells, _colours(cells), labels, strict=True):
+            for place, run in enumerate(cell["runs"]):
+                pairs = [
+                    (step, loss)
+                    for step, said in zip(run["loss_steps"], run["losses"], strict=True)
+                    if (loss := finite(said)) is not None
+                ]
+                if pairs:
+                    axes.plot(
+                        *zip(*pairs, strict=True), color=colour, alpha=0.7, linewidth=1.1,
+                        label=None if place else plain_text(label),
+                    )  # fmt: skip
+        if axes.lines and len(cells) <= len(_CYCLE):
+            axes.legend(loc="best", fontsize=8)
+        return figure
+
+
+def slack_figure(verdicts: Sequence[Mapping[str, Any]]) -> Figure:
+    """Bound over measurement, theorem by theorem, on a logarithmic scale; 1 is tight."""
+    shown = [
+        each for each in verdicts if (slack := finite(each["slack"])) is not None and slack > 0
+    ]
+    left_out, shown = len(shown) - MOST, shown[:MOST]
+    with styled():
+        figure, (axes,) = new_figure(size=(6.4, 1.6 + 0.24 * max(len(shown), 4)))
+        axes.set_title("Bound / measured, smallest that was found")
+        axes.set_xlabel("bound / measured (1: tight; below 1: violated)")
+        if left_out > 0:
+            axes.set_xlabel(axes.get_xlabel() + f"\n{left_out} more are in the table")
+        if not shown:
+            axes.text(0.5, 0.5, "nothing was tested", transform=axes.transAxes, ha="center")
+            axes.set_yticks([])
+            return figure
+        axes.set_xscale("log")
+        axes.axvline(1.0, color=MUTED, linewidth=1.0)
+        for row, each in enumerate(shown):
+            colour = VERDICT_COLOURS.get(each["verdict"], MUTED)
+            axes.plot(each["slack"], row, "o", color=colour)
+        _rows(axes, [str(each["id"]) for each in shown], size=7)
+        return figure
+
+
+def _rows(axes: Axes, names: Sequence[str], size: float = 8.5) -> None:
+    """Names down the left side, the first on top."""
+    short = [name if len(name) <= 44 else name[:43] + "…" for name in names]
+    axes.set_yticks(range(len(short)), [plain_text(name) for name in short], fontsize=size)
+    axes.set_ylim(len(short) - 0.4, -0.6)
+    axes.grid(axis="x", color=MUTED, alpha=0.2)
+    axes.grid(visible=False, axis="y")
+
+
+def _colours(cells: Sequence[Mapping[str, Any]]) -> list[str]:
+    """The colour of its method for each cell; other colours where a method comes twice."""
+    methods = [cell["method"] for cell in cells]
+    if len(set(methods)) == len(methods):
+        return [METHOD_COLOURS.get(method, MUTED) for method in methods]
+    return [_CYCLE[place % len(_CYCLE)] for place in range(len(cells))]

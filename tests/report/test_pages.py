@@ -1,0 +1,188 @@
+"""The pages of plan, account, audit, sweep and verify: whole, offline, escaped, and right."""
+
+import copy
+import json
+
+import pytest
+
+from dp2theory.report import html_ledger, html_numbers, html_page, tables
+from dp2theory.report.html import write_plan_report
+from dp2theory.report.html_account import write_account_report
+from dp2theory.report.html_audit import write_optimizer_audit_report
+from dp2theory.report.html_sweep import write_sweep_report
+from dp2theory.report.html_verify import write_verify_report
+from tests.report import documents
+from tests.report.reading import fields, problems
+from tests.report.results import plan_document
+from tests.report.test_html import self_contained
+
+
+def evil_plan():
+    document = plan_document(reason=documents.EVIL, notes=[documents.EVIL])
+    document["inputs"]["problem"]["value"] = documents.EVIL
+    document["result"]["group"] = {"size": 3, "epsilon": {"lower": 9.0, "upper": 10.5}}
+    return document
+
+
+def violated_audit():
+    result = documents.audit_document()["result"]
+    worst = result["worst"] | {"shown_lower": 1.98765}
+    return documents.audit_document(violated=True, worst=worst, epsilon=worst)
+
+
+#: Page -> what writes it, its JSON output, and fields that must be on it.
+PAGES = {
+    "plan": (write_plan_report, evil_plan,
+             "noise_multiplier epsilon.upper epsilon.lower steps delay.recommended delay.default "
+             "snr.at_default_delay pilot.epsilon_spent.upper pilot.steps group.epsilon.upper"),
+    "account": (write_account_report, documents.account_document,
+                "epsilon.upper epsilon.lower steps answers.0.epsilon.lower answers.1.epsilon.upper "
+                "peers.0.value alternatives.0.epsilon.upper"),
+    "account, delta": (write_account_report, documents.delta_document,
+                       "delta.upper delta.lower log_delta.upper log_delta.lower"),
+    "account, remaining": (write_account_report, documents.remaining_document,
+                           "remaining_steps remaining_epochs spent.upper epsilon.upper "
+                           "next_epsilon.lower"),
+    "audit": (write_optimizer_audit_report, documents.audit_document,
+              "epsilon.shown_lower epsilon.accounted.upper power confidence evidence.hits "
+              "evidence.false_alarms evidence.largest_provable profile.1.shown_lower "
+              "attempts.0.promise"),
+    "audit, violated": (write_optimizer_audit_report, violated_audit, "epsilon.shown_lower"),
+    "sweep": (write_sweep_report, documents.sweep_document,
+              "runs groups.0.cells.0.epsilon.upper groups.0.cells.1.paired.ratio.value "
+              "groups.0.cells.1.paired.ratio.interval.upper groups.0.cells.2.mean_train_loss "
+              "groups.0.cells.2.diverged groups.0.cells.0.noise_multiplier"),
+    "verify": (write_verify_report, documents.verify_document,
+               "seconds counts.theorems theorems.0.slack theorems.1.seconds "
+               "theorems.0.tested.0.count theorems.0.tested.0.interval.1"),
+    "verify, violated": (write_verify_report, lambda: documents.verify_document(violated=True),
+                         "theorems.2.slack counts.violated"),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=PAGES)
+def made(request, tmp_path_factory):
+    """A page, its JSON output, and the fields that must be on it."""
+    write, document, wanted = PAGES[request.param]
+    document = json.loads(json.dumps(document(), allow_nan=False))  # plain JSON is enough
+    path = tmp_path_factory.mktemp("page") / "page.html"
+    write(path, document, documents.ABOUT)
+    return path.read_text(encoding="utf-8"), document, wanted.split()
+
+
+def test_pages_are_offline_and_escaped(made):
+    page, _, _ = made
+    reader = self_contained(page)
+    assert "<script" not in page
+    assert documents.EVIL in reader.text
+    assert "Content-Security-Policy" in page
+    assert reader.tags.count("img") >= 1
+    for words in ("@media print", "prefers-color-scheme:dark", "name='viewport'"):
+        assert words in page
+
+
+def test_numbers_are_those_of_the_json_rounded_against_us(made):
+    page, document, wanted = made
+    assert problems(page, document) == []
+    missing = {f"result.{field}" for field in wanted} - fields(page)
+    assert not missing
+    given = {
+        f"inputs.{name}.value"
+        for name, entry in document["inputs"].items()
+        if isinstance(entry["value"], int | float)
+    }
+    assert given <= fields(page)
+
+
+def test_pages_say_how_they_were_made(made):
+    text = self_contained(made[0]).text
+    for words in (
+        documents.ABOUT.command, "3.99.1", "dp2.made", "100 times", "noise multiplier 1.25",
+        "each record drawn with probability 0.01", "Kinds of numbers", "default or derived"
+        if any(entry["default"] for entry in made[1]["inputs"].values()) else "given",
+    ):  # fmt: skip
+        assert words in text, words
+    ledger = made[0].split("<pre class='ledger'>")[1].split("</pre>")[0]
+    assert json.loads(ledger.replace("&quot;", '"')) == documents.EVENT
+
+
+def test_wrong_pages_are_noticed(made):
+    """The reader of numbers has teeth: another number in the JSON, or on the page, is seen."""
+    page, document, wanted = made
+    field = wanted[0]
+    other = copy.deepcopy(document)
+    place = other["result"]
+    *path, last = field.split(".")
+    for key in path:
+        place = place[int(key) if key.isdigit() else key]
+    place[last] = place[last] + 1
+    assert any(f"result.{field}" in line for line in problems(page, other))
+
+
+def test_rounding_to_the_wrong_side_is_noticed():
+    document = {"result": {"epsilon": {"upper": 1.23456789, "lower": 1.23456789}}}
+    for kind, shown in (("upper", "1.23457"), ("lower", "1.23456")):
+        right = html_numbers.datum(document, f"result.epsilon.{kind}", kind, digits=6)
+        assert f">{shown}<" in right
+        assert problems(right, document) == []
+        wrong = "1.23456" if kind == "upper" else "1.23457"
+        assert problems(right.replace(f">{shown}<", f">{wrong}<"), document)
+
+
+def test_a_cell_that_is_not_escaped_is_noticed(tmp_path, monkeypatch):
+    monkeypatch.setattr(tables, "escaped", lambda text: text)
+    write_sweep_report(tmp_path / "p.html", documents.sweep_document(), documents.ABOUT)
+    with pytest.raises(AssertionError):
+        self_contained((tmp_path / "p.html").read_text(encoding="utf-8"))
+
+
+def test_verdicts_are_worded(tmp_path):
+    for name, words in {
+        "audit": "Nothing was found Attacks show 73 % of the ε that is accounted",
+        "audit, violated": "Violated: more was shown than is accounted ε is at least 1.98765",
+        "verify": "No violation was found 2 theorems were looked at",
+        "verify, violated": "1 of 3 theorems are violated dp2.master.",
+        "account, remaining": "2265 steps remain",
+    }.items():
+        write, document, _ = PAGES[name]
+        write(tmp_path / "p.html", document())
+        text = self_contained((tmp_path / "p.html").read_text(encoding="utf-8")).text
+        assert words in text, name
+
+
+def test_interrupted_and_empty_sweeps_have_a_page(tmp_path):
+    document = documents.sweep_document(groups=[], runs=0, tuning_seeds=None)
+    document["status"] = "interrupted"
+    write_sweep_report(tmp_path / "p.html", document)
+    text = self_contained((tmp_path / "p.html").read_text(encoding="utf-8")).text
+    assert "Interrupted" in text
+
+
+def test_a_claimed_epsilon_is_not_called_proved(tmp_path):
+    write_optimizer_audit_report(tmp_path / "p.html", documents.audit_document(claimed=True))
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    numbers = page.split("<h2>Numbers</h2>")[1].split("<h2>")[0]
+    assert "proved upper end" not in numbers
+    assert "as reported" in numbers
+
+
+def test_without_an_upper_end_of_the_ledger_nothing_is_said(tmp_path):
+    assert html_ledger.ledger_section(()) == []
+    assert html_page.theorem_section(()) == []
+
+
+def test_unknown_events_are_shown_with_their_fields():
+    event = {"module_name": "m", "class_name": "New<Event>", "size": 3, "events": [documents.EVENT]}
+    shown = html_ledger.tree(event)
+    assert "New&lt;Event&gt;: size 3" in shown
+    assert "100 times" in shown
+
+
+def test_a_file_that_stood_there_survives_an_error(tmp_path, monkeypatch):
+    path = tmp_path / "p.html"
+    path.write_text("kept")
+    monkeypatch.setattr(html_page, "page", lambda *_args, **_options: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        write_account_report(path, documents.account_document())
+    assert path.read_text() == "kept"
+    assert list(tmp_path.iterdir()) == [path]
