@@ -177,7 +177,7 @@ def _parallel(result: Mapping[str, Any]) -> str:
         f"stopped, {name}: {words}" for name, words in _STOPPED.items() if name in methods.values()
     ]
     notes += [
-        f"rate of {name}, constants and logarithms left out: theorem {theorem}"
+        f"rate of {name}, without constants and logarithms: theorem {theorem} (docs/theorems)"
         for name, theorem in _RATES.items()
         if name in methods
     ]
@@ -197,14 +197,13 @@ def _parallel(result: Mapping[str, Any]) -> str:
 
 
 _COUNTS = (
-    "accepted: steps of ball acceleration (theorem resque.ball.floor for exact oracles); calls: "
-    "balls minimised,\nrejected tries included; rounds: one after the other (query depth), the "
-    "gradients of a round at once;\nsteps: of computation (its depth); theorems: a page each in "
-    "docs/theorems"
+    "accepted: steps of ball acceleration; calls: balls minimised, rejected tries included; "
+    "rounds: one after\nthe other (query depth), the gradients of a round at once; steps: of "
+    "computation (its depth)"
 )
 _RATES = {"resque-1": "resque.parallel.1", "resque-2": "resque.parallel.2"}
 _STOPPED = {
     "accuracy": "f - f* was seen to be at most the accuracy, which reads f*",
-    "guarantee": "the method's own bound says so, for exact answers",
+    "guarantee": "after the steps that suffice by the method's own bound, for exact answers",
     "max_rounds": "it ran out of rounds",
 }

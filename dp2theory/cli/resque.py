@@ -19,8 +19,9 @@ def resque(
     function: Annotated[
         str | None,
         typer.Option(
-            help="A function by name (an unknown one lists all). [default: absolute with private,"
-            " max with parallel]",
+            help="absolute, hinge, svm-breast-cancer or l1-diabetes (the last two need"
+            " scikit-learn); with parallel also max, max-flat, l1, l1-flat, positive-max."
+            " [default: absolute with private, max with parallel]",
             show_default=False,
         ),
     ] = None,
@@ -35,8 +36,8 @@ def resque(
     accuracy: Annotated[
         float | None,
         typer.Option(
-            help="Excess that is asked for. [default: 0.1 of the Lipschitz constant times the"
-            " radius]",
+            help="Excess f(x) - f* that is asked for, in units of f. [default: 0.1 of the"
+            " Lipschitz constant times the radius, both printed]",
             show_default=False,
         ),
     ] = None,
@@ -59,13 +60,15 @@ def resque(
     draws: Annotated[
         int | None,
         typer.Option(
-            help="With private: draws with replacement of an oracle call.", show_default=False
+            help="With private: gradients of an oracle call, at records drawn with replacement.",
+            show_default=False,
         ),
     ] = None,
     max_calls: Annotated[
         int | None,
         typer.Option(
-            help="With private: cap on oracle calls, which the budget pays for.",
+            help="With private: cap on oracle calls of a part, which the budget pays for whether"
+            " they are made or not.",
             show_default=False,
         ),
     ] = None,
@@ -81,7 +84,8 @@ def resque(
         list[str] | None,
         typer.Option(
             help="Another method beside it, repeatable: with private noisy-sgd,"
-            " phased-localization or phased-localization-raw at the same budget.",
+            " phased-localization or phased-localization-raw, each with a budget of its own; with"
+            " parallel another --method.",
             show_default=False,
         ),
     ] = None,
@@ -90,13 +94,20 @@ def resque(
         typer.Option(
             "--set",
             metavar="NAME=VALUE",
-            help="Another constant of ReSQue (docs/resque.md lists them), repeatable.",
+            help="Another constant, repeatable; an unknown NAME lists all, --json has their"
+            " sources.",
         ),
     ] = None,
     plan_only: Annotated[
         bool, typer.Option("--plan-only", help="With private: plan and account, run nothing.")
     ] = False,
-    seed: Annotated[int, typer.Option(help="The same seed repeats the run.")] = 0,
+    seed: Annotated[
+        int,
+        typer.Option(
+            help="The same seed repeats the run, its noise too: with private it must stay secret"
+            " where the data are."
+        ),
+    ] = 0,
     executor: Annotated[
         str,
         typer.Option(help="Where rounds run: serial, process[:N], dask:ADDRESS."),
@@ -119,9 +130,10 @@ def resque(
 ) -> None:
     """ReSQue (Carmon et al., FOCS 2023): private or parallel convex optimization on a function.
 
-    private: the plan of a run within a budget, every constant by name, the run, and its ledger by
-    four accountants; what n the rate asks for is printed beside. parallel: a point of the accuracy
-    asked for, with the rounds, steps and queries that it took.
+    private: the plan of a run within a budget, the run, and its ledger by four accountants; what n
+    the rate asks for is printed beside. parallel: a point of the accuracy asked for, with the
+    rounds, steps and gradients that it took. Functions are named ones; for your own arrays see
+    docs/how-to/private-run-on-your-data.md.
     """
     given = dict(locals())  # first of all, so that it holds the options and nothing else
     from dp2theory.experiments.executors import one_thread
