@@ -96,3 +96,24 @@ def test_privacy_limits_the_step() -> None:
 def test_bad_values_are_named(name: str, value: Any) -> None:
     with pytest.raises(ValueError, match=name):
         risk_parts(**{**SETTINGS, name: value})
+
+
+def test_the_order_of_the_records_is_random() -> None:
+    """A sorted data set is no sample of a population, part by part."""
+    first, again, other = (
+        split_records(100, (60, 40), np.random.default_rng(s)) for s in (0, 0, 1)
+    )
+    np.testing.assert_array_equal(first[1], again[1])
+    assert not np.array_equal(first[1], other[1])
+    assert not np.array_equal(first[0], np.arange(60))
+    counts = np.zeros(100)
+    for seed in range(200):
+        counts[split_records(100, (60, 40), np.random.default_rng(seed))[1]] += 1
+    assert 40 < counts.min() < counts.max() < 120  # of 80 on average, standard deviation 7
+
+
+def test_a_later_part_may_begin_at_the_other_end_of_the_ball() -> None:
+    """Where the regulariser does not bind, its minimiser is within 2R of its start, not R."""
+    weak = PrivateConstants(statistical_step=1e3, private_step=1e3, part_step_shrink=1.5)
+    for part in risk_parts(**SETTINGS, constants=weak):
+        assert part.domain_radius == (3.0 if part.index == 1 else 6.0)
