@@ -219,3 +219,32 @@ def test_what_an_oracle_refuses(kind):
         kind(FUNCTION, 0.1, 0.1, rng).solve(np.full(3, np.nan), 1.0)
     with pytest.raises(ValueError, match="function"):
         kind(object(), 0.1, 0.1, rng)
+
+
+def test_gradients_are_asked_where_the_proof_wants_them(monkeypatch):
+    """Between x and z, as (x + a z)/(1 + a): then x' - y = a (z' - a y - (1 - a) z)."""
+    asked = []
+    mean = QueryPool.mean
+
+    def recording(pool, point, part=slice(None)):
+        found = mean(pool, point, part)
+        asked.append((point - pool.center, found))
+        return found
+
+    monkeypatch.setattr(QueryPool, "mean", recording)
+    answer = checks.make(AcceleratedBallOracle).solve(checks.CENTER, MULTIPLIER)
+    smooth = math.sqrt(2 / math.pi) * FUNCTION.lipschitz / SMOOTHING + MULTIPLIER
+    rate = math.sqrt(MULTIPLIER / smooth)
+    x = z = np.zeros_like(checks.CENTER)
+    for point, gradient in asked:
+        y = (x + rate * z) / (1 + rate)
+        np.testing.assert_allclose(point, y, rtol=1e-9, atol=1e-12)
+        pulled = rate * y + (1 - rate) * z - rate / MULTIPLIER * (gradient + MULTIPLIER * y)
+        after = pulled * min(1.0, RADIUS / float(np.linalg.norm(pulled)))
+        x_after = rate * after + (1 - rate) * x
+        np.testing.assert_allclose(
+            x_after - y, rate * (after - rate * y - (1 - rate) * z), atol=1e-12
+        )
+        x, z = x_after, after
+    assert len(asked) > 3
+    np.testing.assert_allclose(answer, checks.CENTER + x, atol=1e-12)

@@ -101,7 +101,7 @@ def test_bad_values_are_named(name: str, value: Any) -> None:
 def test_the_order_of_the_records_is_random() -> None:
     """A sorted data set is no sample of a population, part by part."""
     first, again, other = (
-        split_records(100, (60, 40), np.random.default_rng(s)) for s in (0, 0, 1)
+        split_records(100, (60, 40), np.random.default_rng(seed)) for seed in (0, 0, 1)
     )
     np.testing.assert_array_equal(first[1], again[1])
     assert not np.array_equal(first[1], other[1])
