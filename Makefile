@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks docs run-docs integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks docs run-docs browser integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "make extensions  what goes beyond the paper, on every problem; writes docs/extensions.md"
 	@echo "make figures  every figure and table of both papers; writes docs/figures"
 	@echo "make notebooks  every notebook executed; writes build/notebooks/*.ipynb"
+	@echo "make browser  every report opened in headless Chromium: pictures, numbers read back"
 	@echo "make docs    the documentation as a web site, offline; writes build/docs/html"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
 	@echo "make mutants  wrong variants of the theorems that changed; writes docs/mutants.md"
@@ -144,6 +145,10 @@ docs:
 
 run-docs: $(READY)
 	$(BIN)/python -m docs.site
+
+# Needs Chromium (Debian: apt-get install chromium); exits with 2 and one line where there is none.
+browser: $(READY)
+	$(BIN)/python -m tests.browser
 
 format: $(READY)
 	$(BIN)/ruff check --fix .

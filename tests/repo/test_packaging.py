@@ -44,7 +44,8 @@ def test_dependencies_and_extras():
     assert set(extras) == {*EXTRAS, "docs", "dev", "all"}
     (everything,) = extras["all"]
     # PyTorch and JAX come with an environment of their own (make integrations)
-    assert Requirement(everything).extras == set(extras) - {"all", "bench", "integrations", "jax", "torch"}
+    apart = {"all", "bench", "integrations", "jax", "torch"}
+    assert Requirement(everything).extras == set(extras) - apart
 
 
 def test_bounds_are_lower_bounds():
