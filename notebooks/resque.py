@@ -81,8 +81,9 @@ assert worst < 5
 # ## 2. How fast two estimates part
 #
 # For two points $x, x'$ of the ball, with the same query, the estimates differ in the $p$-th mean
-# by at most $L \frac{\|x - x'\|}{\rho} \kappa_p(r/\rho)$, and no smaller constant will do
-# (`resque.E6`): points on one ray attain it in the limit.
+# by at most $L \frac{\|x - x'\|}{\rho} \kappa_p(r/\rho)$, where $\kappa_p$ is a moment of a normal
+# variable that the theorem `resque.E6` writes out, and no smaller constant will do: points on one
+# ray attain it in the limit.
 
 # %%
 from dp2theory.resque.moments import kappa, log_difference_norm, sharpest_pair
@@ -163,6 +164,9 @@ axes.legend()
 # released with noise. A record costs something only when it is drawn, and then the noise covers
 # what it can move, but for a failure of a tiny probability that is counted in δ. Everything between
 # the releases is post-processing; tries of the search that were thrown away are paid for as well.
+#
+# The data are made up, so a seed and losses may be shown. On yours they must not be:
+# docs/how-to/private-run-on-your-data.md.
 
 # %%
 from dp2theory.resque.private import run_private
@@ -179,7 +183,9 @@ for part in run.ledger.parts:
     print(f"oracle calls: {part.calls} of {part.plan.max_calls}, {part.plan.draws} draws each")
 assert run.counts.oracle_calls == sum(part.calls for part in run.ledger.parts)
 for row in run.ledger.table(delta):
-    print(f"{row.accountant:9} ε in [{row.guaranteed.lower:.4f}, {row.guaranteed.upper:.4f}]")
+    claim = math.ceil(1e4 * row.guaranteed.upper) / 1e4  # rounded up: it is a promise
+    attained = math.floor(1e4 * row.guaranteed.lower) / 1e4
+    print(f"{row.accountant:9} ε <= {claim:.4f}, attained {attained:.4f}")
 print("\n".join(plan.notes))
 
 # %% [markdown]

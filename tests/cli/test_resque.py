@@ -109,7 +109,6 @@ def test_parallel_methods_side_by_side(cli: Cli) -> None:
         ("private --delta 1", ["--delta 1.0", "strictly between"]),
         ("private --draws 0", ["--draws 0"]),
         ("private --records 0", ["--records 0"]),
-        ("private --records 1", ["--records 1", "at least 2"]),
         ("private --records 100000000000", ["--records 100000000000", "100,000,000"]),
         ("parallel --dimension 100000000000", ["--dimension 100000000000", "100,000,000"]),
         ("private --accuracy 7", ["--accuracy 7.0", "at most"]),
