@@ -100,6 +100,7 @@ def dp2_rmsprop(settings: Dp2RmsProp) -> optax.GradientTransformation:
     def update(updates: Any, state: Dp2State, params: Any = None) -> tuple[Any, Dp2State]:
         del params
         _check_state(state)
+        _check_shapes("updates", updates, state.gradient_sum)
         position = state.step % phases.cycle
         sgd, ends = position < phases.sgd_steps, position == phases.sgd_steps - 1
         rate = jnp.where(sgd, settings.learning_rate, settings.adaptive_learning_rate)
@@ -175,7 +176,7 @@ def noisy_mean(
     asked : Dp2Query
         D, C and sigma.
     expected_batch_size : float
-        The public divisor b > 0; never the size of the batch that was drawn.
+        The public divisor b > 0, a Python number; never the size of the batch that was drawn.
     mask : array of bool, shape (batch,), optional
         Which rows are examples of the batch; the others pad it to a fixed shape, so that
         Poisson batches of all sizes share one compiled program.
@@ -196,6 +197,8 @@ def noisy_mean(
         lambda gradient, divisor: jnp.asarray(gradient) / divisor, gradients, asked.preconditioner
     )
     leaves, structure = jax.tree.flatten(divided)
+    examples = jnp.shape(leaves[0])[:1] if mask is None else jnp.shape(mask)
+    _check_shapes("gradients", gradients, asked.preconditioner, examples or (0,))
     norms = jnp.sqrt(sum(jnp.sum(leaf**2, axis=tuple(range(1, leaf.ndim))) for leaf in leaves))
     counted = jnp.isfinite(norms)
     if mask is not None:
@@ -225,6 +228,13 @@ def _filled(params: Any, value: float) -> Any:
         return jnp.full(leaf.shape, value, jnp.promote_types(leaf.dtype, jnp.float32))
 
     return jax.tree.map(one, params)
+
+
+def _check_shapes(name: str, given: Any, like: Any, leading: tuple[int, ...] = ()) -> None:
+    wanted = jax.tree.map(lambda each: leading + jnp.shape(each), like)
+    found = jax.tree.map(jnp.shape, given)
+    if found != wanted:  # would be stretched in silence otherwise
+        raise ValueError(f"{name} of shapes {found}: must have shapes {wanted}")
 
 
 def _check_settings(settings: object) -> None:

@@ -18,8 +18,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from dp2theory.integrations.missing import MissingFrameworkError
-from dp2theory.optimizers.dp2 import Dp2RmsProp
-from dp2theory.optimizers.phases import Phases
+from dp2theory.optimizers.dp2 import Dp2RmsProp, Phases
 
 try:
     import torch
@@ -33,6 +32,9 @@ __all__ = ["Dp2RMSprop", "PreconditionedDPOptimizer", "make_private", "precondit
 class Dp2RMSprop(torch.optim.Optimizer):
     """DP²-RMSProp on released noisy means, as `PreconditionedDPOptimizer` leaves them in ``.grad``.
 
+    ``state_dict`` holds step, vectors and settings (but for the noise multiplier); loading it
+    resumes bit for bit, with the settings that were saved.
+
     Parameters
     ----------
     params : iterable
@@ -44,11 +46,6 @@ class Dp2RMSprop(torch.optim.Optimizer):
     ------
     ValueError
         For other settings, parameters of another type, or groups that differ elsewhere.
-
-    Notes
-    -----
-    ``state_dict`` holds step, vectors and settings (but for the noise multiplier); loading it
-    resumes bit for bit, with the settings that were saved.
     """
 
     def __init__(self, params: Iterable[Any], settings: Dp2RmsProp) -> None:
@@ -100,11 +97,10 @@ class Dp2RMSprop(torch.optim.Optimizer):
 
     def preconditioner(self, parameter: Any) -> Any | None:
         """What gradients of a parameter are divided by at the next step; None in SGD phases."""
-        if self.phases.is_sgd(self.steps):
-            return None
-        return self.state[parameter]["preconditioner"]
+        sgd = self.phases.is_sgd(self.steps)
+        return None if sgd else self.state[parameter]["preconditioner"]
 
-    def step(self, closure: Callable[[], float] | None = None) -> float | None:
+    def step(self, closure: Callable[[], float] | None = None) -> None:
         """Move by the released means in ``.grad``.
 
         Raises
@@ -125,7 +121,6 @@ class Dp2RMSprop(torch.optim.Optimizer):
                         self._move(parameter, group, phases.is_sgd(t), phases.ends_sgd(t))
                 group["step"] = t + 1
         self.released_step = None
-        return None
 
     def _move(self, parameter: Any, group: dict[str, Any], sgd: bool, ends: bool) -> None:
         parameter.sub_(parameter.grad, alpha=group["lr"] if sgd else group["adaptive_lr"])
@@ -176,7 +171,7 @@ class PreconditionedDPOptimizer(DPOptimizer):
     def max_grad_norm(self, value: float) -> None:
         """Refuse another one."""
         if value != self.max_grad_norm:
-            raise ValueError(f"max_grad_norm={value!r}: clip norms are set in the settings of DP²")
+            raise ValueError(f"max_grad_norm={value!r}: clip norms are in the settings of DP²")
 
     def clip_and_accumulate(self) -> None:
         """Divide gradients per sample by D in adaptive phases; then as Opacus does."""
@@ -217,6 +212,8 @@ def preconditioned(optimizer: DPOptimizer) -> PreconditionedDPOptimizer:
     made = PreconditionedDPOptimizer(
         optimizer.original_optimizer, **{name: getattr(optimizer, name) for name in kept}
     )
+    if optimizer.max_grad_norm != made.param_groups[0]["clip_norm"]:
+        raise ValueError(f"max_grad_norm={optimizer.max_grad_norm!r}: must be clip_norm of DP²")
     made.step_hook = optimizer.step_hook
     return made
 
@@ -238,6 +235,8 @@ def make_private(
     tuple
         Module, optimizer and data loader.
     """
+    if options.get("clipping", "flat") != "flat":
+        raise ValueError(f"clipping={options['clipping']!r}: must be flat with DP²")
     made = engine.make_private(
         module=module,
         optimizer=Dp2RMSprop(module.parameters(), settings),

@@ -179,7 +179,7 @@ def test_gradients_that_were_not_released_here_are_refused():
         optimizer=ours.Dp2RMSprop(linear.parameters(), settings),
         data_loader=loader(),
         noise_multiplier=1.0,
-        max_grad_norm=1.0,
+        max_grad_norm=settings.clip_norm,
     )
     features, targets = next(iter(batches))
     with pytest.raises(RuntimeError, match="make_private"):
@@ -218,9 +218,45 @@ def test_what_is_not_covered_is_refused():
                 expected_batch_size=1,
             )
         )
+    other_norm = opacus.optimizers.DPOptimizer(
+        ours.Dp2RMSprop(linear.parameters(), cases.dp2()),
+        noise_multiplier=1.0,
+        max_grad_norm=7.0,
+        expected_batch_size=1,
+    )
+    with pytest.raises(ValueError, match=r"max_grad_norm=7\.0"):
+        ours.preconditioned(other_norm)
     _, _, optimizer, _ = private()
-    with pytest.raises(ValueError, match="max_grad_norm="):
+    with pytest.raises(ValueError, match=r"max_grad_norm=7\.0"):
         optimizer.max_grad_norm = 7.0
+    for options in ({"clipping": "per_layer"}, {"grad_sample_mode": "ghost"}):
+        with pytest.raises(ValueError, match="flat"):
+            private(**options)
+
+
+def test_schedules_of_the_learning_rate_change_that_of_sgd_phases():
+    _, made, optimizer, batches = private()
+    schedule = torch.optim.lr_scheduler.ExponentialLR(optimizer, gamma=0.5)
+    features, targets = next(iter(batches))
+    step_on(made, optimizer, features, targets)
+    schedule.step()
+    (group,) = optimizer.param_groups
+    assert (group["lr"], group["adaptive_lr"]) == (0.35, 0.02)
+
+
+def test_a_checkpoint_of_the_engine_holds_it(tmp_path):
+    engine, made, optimizer, batches = private()
+    for features, targets in batches:
+        step_on(made, optimizer, features, targets)
+    engine.save_checkpoint(path=tmp_path / "run.pt", module=made, optimizer=optimizer)
+    engine, made, again, _ = private()
+    engine.load_checkpoint(path=tmp_path / "run.pt", module=made, optimizer=again)
+    assert engine.accountant.history == [(0.8, 0.1, 10)]
+    assert again.original_optimizer.steps == 10
+    for old, new in zip(optimizer.params, again.params, strict=True):
+        assert torch.equal(old, new)
+        for name, value in optimizer.state[old].items():
+            assert torch.equal(value, again.state[new][name])
 
 
 def test_learning_rates_of_a_group_are_its_own():
