@@ -6,7 +6,7 @@ import numpy as np
 
 from dp2theory.resque.baseline_run import BaselineRun
 from dp2theory.resque.counters import Counter
-from dp2theory.resque.functions import StochasticFunction
+from dp2theory.resque.functions import StochasticFunction, check_rng
 from dp2theory.resque.noisy_sgd import plan_noisy_sgd, run_noisy_sgd
 from dp2theory.resque.phased_localization import run_phased
 from dp2theory.resque.phased_plan import PhasedConstants, plan_phased
@@ -20,7 +20,7 @@ def run_private_baseline(
     *,
     target_epsilon: float,
     target_delta: float,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     counter: Counter | None = None,
 ) -> BaselineRun:
     """Plan a baseline for a budget and run it.
@@ -34,7 +34,7 @@ def run_private_baseline(
         A mean over records.
     target_epsilon, target_delta : float
         Budget under replacement of a record; > 0, and in (0, 1).
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or int
     counter : Counter, optional
 
     Returns
@@ -46,6 +46,7 @@ def run_private_baseline(
     ValueError
         For an unknown name, a function that is no mean over records, a budget outside its domain.
     """
+    rng = check_rng(rng)
     if name not in BASELINES:
         raise ValueError(f"name={name!r}: must be one of {', '.join(BASELINES)}")
     if name == "noisy-sgd":

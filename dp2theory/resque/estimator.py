@@ -219,4 +219,10 @@ def _ask(
     offsets = smoothing * rng.standard_normal((size, center.size))
     if samples is None:
         samples = rng.integers(0, function.sample_size, size=size)
-    return offsets, samples, function.subgradients(center + offsets, samples)
+    gradients = np.asarray(function.subgradients(center + offsets, samples))
+    if gradients.shape != offsets.shape:
+        raise ValueError(
+            f"function.subgradients: gave an array of shape {gradients.shape}, must be one "
+            f"gradient for each query, {offsets.shape}"
+        )
+    return offsets, samples, gradients

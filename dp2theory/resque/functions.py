@@ -195,12 +195,19 @@ def check_records(records: Any, size: int, name: str = "records") -> IndexArray:
     return array.astype(np.int64)
 
 
+_ATTRIBUTES = (
+    "name", "dimension", "sample_size", "lipschitz", "start", "radius", "optimal_value", "value",
+    "subgradients",
+)  # fmt: skip
+
+
 def check_function(function: Any) -> StochasticFunction:
     """Return `function` if it can be minimised here, or raise ValueError."""
     if not isinstance(function, StochasticFunction):
+        missing = [name for name in _ATTRIBUTES if not hasattr(function, name)]
         raise ValueError(
-            f"function={function!r}: must have the attributes of a StochasticFunction "
-            "(dp2theory.resque.functions)"
+            f"function={reprlib.repr(function)}: must have the attributes of a StochasticFunction "
+            f"(dp2theory.resque.functions); missing: {', '.join(missing)}"
         )
     whole_number("function.dimension", function.dimension)
     whole_number("function.sample_size", function.sample_size)

@@ -169,7 +169,7 @@ def _descend(
 def check_gradients(gradients: Array, lipschitz: float) -> None:
     """Refuse gradients that are longer than L, or not finite: the noise would not cover them."""
     longest = math.sqrt(float(np.einsum("ij,ij->i", gradients, gradients).max()))
-    if not longest <= lipschitz * (1 + 1e-9):
+    if not longest <= lipschitz * (1 + 1e-12):
         raise ValueError(
             f"function.lipschitz={lipschitz!r} must bound every subgradient; one of length "
             f"{longest:.6g} came: the privacy promised would be wrong"

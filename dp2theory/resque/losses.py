@@ -19,6 +19,9 @@ from dp2theory.resque.functions import (
     check_vector,
 )
 
+#: By how much rounding may make a row longer than it was cut to.
+_ROUNDING = 1e-12
+
 
 def _deviation(smoothing: float) -> float:
     return real_in("smoothing", smoothing, 0.0, np.inf, open_high=True)
@@ -28,9 +31,15 @@ def _prepare(loss: Any, names: tuple[str, str]) -> None:
     """Check the fields of a loss and put arrays in their place."""
     features, targets = check_table(loss.features, loss.targets, names)
     start, radius = check_domain(loss.start, loss.radius, features.shape[1])
-    longest = float(np.linalg.norm(features, axis=1).max())
+    lengths = np.linalg.norm(features, axis=1)
+    longest = float(lengths.max())
     given = longest if loss.lipschitz is None else loss.lipschitz
     bound = real_in("lipschitz", given, 0.0, np.inf)
+    if bound < longest <= bound * (1 + _ROUNDING):
+        # Rows that were cut to the bound and are a rounding too long: each by itself.
+        scale = np.where(lengths > bound, bound * (1 - _ROUNDING) / np.maximum(lengths, bound), 1.0)
+        features = features * scale[:, None]
+        longest = float(np.linalg.norm(features, axis=1).max())
     if not longest <= bound < np.inf or bound == 0:
         raise ValueError(
             f"lipschitz={loss.lipschitz!r}: must be finite, > 0 and at least the longest row of "

@@ -24,7 +24,7 @@ from dp2theory.resque.baseline_run import (
     shortened,
 )
 from dp2theory.resque.counters import Counter
-from dp2theory.resque.functions import Array, IndexArray, StochasticFunction
+from dp2theory.resque.functions import Array, IndexArray, StochasticFunction, check_rng
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -225,7 +225,7 @@ def run_noisy_sgd(
     function: StochasticFunction,
     plan: NoisySgdPlan,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     counter: Counter | None = None,
 ) -> BaselineRun:
     """Run a plan on the data.
@@ -236,7 +236,7 @@ def run_noisy_sgd(
         The one of the plan, or one on neighbouring data. Subgradients longer than its L are
         shortened, so that the ledger holds whatever the function does.
     plan : NoisySgdPlan
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or int
     counter : Counter, optional
         One round for each step.
 
@@ -251,6 +251,7 @@ def run_noisy_sgd(
         If the function has another number of records than the plan, or another bound L.
     """
     function = check_planned(function, plan.dataset_size, plan.lipschitz)
+    rng = check_rng(rng)
     counter = counter or Counter()
     center, radius, longest = function.start, function.radius, plan.lipschitz
     noise_std = plan.noise_multiplier * longest

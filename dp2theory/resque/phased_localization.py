@@ -42,7 +42,7 @@ from dp2theory.resque.baseline_run import (
     shortened,
 )
 from dp2theory.resque.counters import Counter
-from dp2theory.resque.functions import Array, IndexArray, StochasticFunction
+from dp2theory.resque.functions import Array, IndexArray, StochasticFunction, check_rng
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
 from dp2theory.resque.phased_plan import PhasedPlan, no_closed_form
 
@@ -51,7 +51,7 @@ def run_phased(
     function: StochasticFunction,
     plan: PhasedPlan,
     *,
-    rng: np.random.Generator,
+    rng: np.random.Generator | int,
     counter: Counter | None = None,
 ) -> BaselineRun:
     """Run a plan on the data.
@@ -61,7 +61,7 @@ def run_phased(
     function : StochasticFunction
         The one of the plan, or one on neighbouring data.
     plan : PhasedPlan
-    rng : numpy.random.Generator
+    rng : numpy.random.Generator or int
         Orders the records, without a look at them, and makes the noise.
     counter : Counter, optional
         One round of one query for each step; an averaged gradient counts as one query.
@@ -77,6 +77,7 @@ def run_phased(
         If the function has another number of records than the plan, or another bound L.
     """
     function = check_planned(function, plan.dataset_size, plan.lipschitz)
+    rng = check_rng(rng)
     counter = counter or Counter()
     order = rng.permutation(plan.dataset_size)
     x, used, releases = function.start.copy(), 0, []

@@ -85,7 +85,9 @@ def reference_optimum(function: StochasticFunction, *, halvings: int = HALVINGS)
     away = point - function.start
     length = float(np.linalg.norm(away))
     point = function.start + away * min(1.0, function.radius / length if length else 1.0)
-    return Optimum(program.value, function.value(point), point)
+    upper = function.value(point)
+    # Where the linear program is solved to the last digits, rounding must not cross the ends.
+    return Optimum(min(program.value, upper), upper, point)
 
 
 def _loss_rows(function: AbsoluteLoss | HingeLoss) -> tuple[Any, Array]:

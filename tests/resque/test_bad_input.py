@@ -14,6 +14,7 @@ from dp2theory.resque import (
     ball_oracle,
     ball_potential,
     ball_solvers,
+    baselines,
     bisection_free,
     closed_forms,
     distances,
@@ -198,3 +199,47 @@ def test_a_drift_factor_beyond_the_doubles_is_infinite() -> None:
     """A ball of fifty times the smoothing: no factor covers its drift."""
     far: dict[str, Any] = {"step_size": 0.1, "lipschitz": 1.0, "smoothing": 1.0, "radius": 50.0}
     assert failure.smallest_drift_factor(1e-6, steps=10, **far) == math.inf
+
+
+class Short:
+    """A function that gives one gradient where many were asked for, and lacks some attributes."""
+
+    name, dimension, sample_size, start = "short", 2, 1, AT
+
+    def subgradients(self, points: Any, samples: Any) -> Any:
+        return np.sign(points)[0]
+
+
+class Whole(Short):
+    lipschitz, radius, optimal_value = 2.0, 1.0, 0.0
+
+    def value(self, x: Any) -> float:
+        return float(np.abs(x).sum())
+
+
+def test_functions_of_others_are_told_what_they_lack() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="missing: lipschitz, radius, optimal_value, value"):
+        draw(function=Short(), center=AT, smoothing=0.1, size=5, rng=rng)
+    with pytest.raises(ValueError, match=r"function\.subgradients: gave an array of shape \(2,\)"):
+        draw(function=Whole(), center=AT, smoothing=0.1, size=5, rng=rng)
+
+
+def test_rows_cut_to_the_bound_may_be_a_rounding_too_long() -> None:
+    """Each by itself: what one row is does not depend on the others."""
+    rows = np.array([[2.0, 0.0], [0.0, np.nextafter(2.0, 3.0)], [1.0, 1.0]])
+    loss = losses.AbsoluteLoss(rows, np.zeros(3), lipschitz=2.0)
+    assert loss.lipschitz == 2.0
+    assert np.linalg.norm(loss.features, axis=1).max() <= 2.0
+    np.testing.assert_array_equal(loss.features[[0, 2]], rows[[0, 2]])
+    np.testing.assert_allclose(loss.features, rows, rtol=1e-11)
+    with pytest.raises(ValueError, match=r"lipschitz=2\.0: must be finite"):
+        losses.AbsoluteLoss(rows * (1 + 1e-9), np.zeros(3), lipschitz=2.0)
+
+
+@pytest.mark.parametrize("seed", NO_SEED)
+def test_baselines_take_seeds(seed: Any) -> None:
+    with pytest.raises(ValueError, match="rng="):
+        baselines.run_private_baseline(
+            "noisy-sgd", DATA, target_epsilon=1.0, target_delta=1e-5, rng=seed
+        )
