@@ -104,8 +104,8 @@ def resque(
     seed: Annotated[
         int,
         typer.Option(
-            help="The same seed repeats the run and its noise: where the data are secret, the seed of"
-            " a private run must be."
+            help="The same seed repeats the run and its noise: where the data are secret, the seed"
+            " of a private run must be."
         ),
     ] = 0,
     executor: Annotated[
