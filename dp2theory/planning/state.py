@@ -72,8 +72,12 @@ def load_pilot(path: str | Path) -> PilotState:
             text = str(archive["meta"])
             digest = str(archive["digest"])
             arrays = {name: np.array(archive[name]) for name in _ARRAYS}
-        except Exception as error:  # numpy and zipfile fail on rubbish in a dozen ways
-            raise ValueError(f"{path}: not a pilot state, or damaged ({_line(error)})") from None
+        except (
+            Exception
+        ):  # numpy and zipfile fail on rubbish in a dozen ways, and advise unpickling
+            raise ValueError(
+                f"{path}: not a pilot state, or damaged (`dp2theory plan --out` writes one)"
+            ) from None
     if digest != _digest(text, arrays):
         raise ValueError(f"{path}: damaged pilot state (its digest does not match its content)")
     try:
