@@ -17,7 +17,7 @@ from dp2theory.cli._inputs import (
 )
 from dp2theory.cli._output import Input, emit, envelope
 from dp2theory.cli._outputs import check_outputs
-from dp2theory.cli._progress import waiting
+from dp2theory.cli._progress import progress, waiting
 from dp2theory.cli._settings import parse_settings
 
 if TYPE_CHECKING:
@@ -91,9 +91,8 @@ def resque_request(request: Request) -> None:
         "accuracy": accuracy,
     }
     work = _private if request.mode == "private" else _parallel
-    with waiting(f"resque {request.mode}", quiet=request.quiet):
-        result, more = work(request, function, accuracy.value)
-    inputs |= more | {"seed": Input(request.seed)}
+    result, more = work(request, function, accuracy.value)
+    inputs |= more | _repeated(request)
     document = envelope("resque", inputs, result)
     if request.out is not None:
         from dp2theory.files import write_json
@@ -103,6 +102,19 @@ def resque_request(request: Request) -> None:
         "resque", inputs, result, json=request.json,
         human=lambda: print_resque_run(document["result"], inputs, quiet=request.quiet),
     )  # fmt: skip
+
+
+def _repeated(request: Request) -> dict[str, Any]:
+    """What else was given: enough to repeat the run."""
+    units = {"smoothing": "1", "draws": "draws of an oracle call", "max_calls": "oracle calls"}
+    given = {
+        name: Input(getattr(request, name), unit=unit)
+        for name, unit in units.items()
+        if getattr(request, name) is not None
+    }
+    words = {"compare": request.compare, "set": request.set_values}
+    given |= {name: Input(" ".join(each)) for name, each in words.items() if each}
+    return given | {"seed": Input(request.seed), "executor": Input(request.executor)}
 
 
 def _check(request: Request) -> None:
@@ -214,27 +226,31 @@ def _private(
         one_of("compare", name, BASELINES)
     epsilon = Input(EPSILON, default=True) if request.epsilon is None else Input(request.epsilon)
     delta = resolve_delta(request.delta, function.sample_size)
-    plan = plan_private(
-        function,
-        accuracy=accuracy,
-        target_epsilon=epsilon.value,
-        target_delta=delta.value,
-        constants=_constants(request, PrivateConstants),
-        smoothing=request.smoothing,
-        draws=request.draws,
-        max_calls=request.max_calls,
-    )
+    constants = _constants(request, PrivateConstants)
+    with waiting("planning", quiet=request.quiet):
+        plan = plan_private(
+            function,
+            accuracy=accuracy,
+            target_epsilon=epsilon.value,
+            target_delta=delta.value,
+            constants=constants,
+            smoothing=request.smoothing,
+            draws=request.draws,
+            max_calls=request.max_calls,
+        )
     planned = Ledger(tuple(PartLedger(part, 0) for part in plan.parts))
     run = None if request.plan_only else _run(request, function, plan)
     ledger = planned if run is None else run.ledger
+    with waiting("accounting", quiet=request.quiet):
+        claimed, rows = ledger.epsilon(delta.value), ledger.table(delta.value)
     result: dict[str, Any] = {
         "mode": "private",
         "function": _described(function),
         "unit_of_privacy": "a record",
         "relation": "replace-one",
         "plan": plan,
-        "epsilon": ledger.epsilon(delta.value),
-        "accountants": ledger.table(delta.value),
+        "epsilon": claimed,
+        "accountants": rows,
         "run": None if run is None else run.to_json() | {"value": function.value(run.parameters)},
         "compared": _compared(request, function, epsilon.value, delta.value),
     }
@@ -249,10 +265,22 @@ def _private(
 
 def _run(request: Request, function: Any, plan: "PrivatePlan") -> "PrivateRun":
     from dp2theory.experiments.executors import open_executor
+    from dp2theory.resque.counters import Counter
     from dp2theory.resque.private import run_private
 
-    with open_executor(request.executor) as executor:
-        return run_private(function, plan, rng=request.seed, executor=executor)
+    class Watched(Counter):
+        """Moves the bar after each oracle call, which counts its steps once."""
+
+        def steps(self, number: int) -> None:
+            super().steps(number)
+            advance()
+
+    most = sum(part.max_calls for part in plan.parts)
+    with (
+        open_executor(request.executor) as executor,
+        progress("oracle calls (at most)", most, quiet=request.quiet) as advance,
+    ):
+        return run_private(function, plan, rng=request.seed, counter=Watched(), executor=executor)
 
 
 def _compared(
@@ -265,13 +293,14 @@ def _compared(
 
     rows = []
     for name in dict.fromkeys(request.compare or ()):
-        run = run_private_baseline(
-            name,
-            function,
-            target_epsilon=epsilon,
-            target_delta=delta,
-            rng=np.random.default_rng(request.seed),
-        )
+        with waiting(name, quiet=request.quiet):
+            run = run_private_baseline(
+                name,
+                function,
+                target_epsilon=epsilon,
+                target_delta=delta,
+                rng=np.random.default_rng(request.seed),
+            )
         rows.append(
             {
                 "method": name,
@@ -300,8 +329,8 @@ def _parallel(
     runs = []
     with open_executor(request.executor) as executor:
         for name in dict.fromkeys(methods):
-            runs.append(
-                solve_parallel(
+            with waiting(name, quiet=request.quiet):
+                run = solve_parallel(
                     function,
                     accuracy=accuracy,
                     method=name,
@@ -310,7 +339,7 @@ def _parallel(
                     constants=constants if name in SOLVERS else None,
                     optimal_value=optimum,
                 )
-            )
+            runs.append(run)
     if runs[0].stopped == "max_rounds":
         fail(
             f"--accuracy {accuracy}: {method} did not reach it in {runs[0].counts.query_depth} "
