@@ -234,9 +234,9 @@ for name in ("fresh", "mean", "convex"):
     assert witness.left > witness.right
 
 # %% [markdown]
-# With noise that looks at the iterate, every step's progress is cancelled, for ever. A random stream
-# that is reused can do such things. The assumption is marked `code`: our optimizers answer for it,
-# and tests watch it. Convexity is marked `caller`: that one is yours.
+# With noise that looks at the iterate, every step's progress is cancelled, for ever. A random
+# stream that is reused can do such things. The assumption is marked `code`: our optimizers answer
+# for it, and tests watch it. Convexity is marked `caller`: that one is yours.
 #
 # A proof that fails is no proof of the contrary. Only a counterexample is, and where none is found
 # a claim may still be true. `dp2theory theorems --replay` replays everything; `bounds.mutants`
