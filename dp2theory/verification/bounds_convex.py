@@ -6,14 +6,14 @@ their statements are evaluated on.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator
+from dataclasses import replace
 from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
-from bounds.model import Model
+from dp2theory.verification.bounds_case import Case
 from dp2theory.verification.bounds_setting import (
     CLIPPED,
     Setting,
@@ -25,28 +25,8 @@ from dp2theory.verification.bounds_setting import (
 )
 from dp2theory.verification.bounds_trace import COMMON, FREEZE, PLAIN
 
-
-@dataclass(frozen=True)
-class Case:
-    """Runs that are a model of some theorems.
-
-    Attributes
-    ----------
-    ids : tuple of str
-    model : Model
-    runs : int
-        How many runs its scenarios are; 0: it is exact.
-    """
-
-    ids: tuple[str, ...]
-    model: Model
-    runs: int
-
-
 #: Runs from which on an equation between moments of the noise says something.
 MANY = 16
-
-Family = Callable[[Setting], Iterator[Case]]
 
 
 def rates(setting: Setting) -> Iterator[Case]:
@@ -84,6 +64,9 @@ def _rate_letters(done: Stage) -> tuple[dict[str, Any], dict[str, Any]]:
         problem.clipped_gradient_sum(each, everybody, clip_norm=np.inf) / problem.dataset_size
         for each in average.T
     ]
+    # Staleness as it was: sizes of gradients over that of the preconditioner.
+    values["c1"] = float(np.abs(seen.g).mean(axis=-1).sum(axis=1).max()) / values["D1"]
+    values["c2"] = 0.0
     processes["slope"] = np.stack(slopes, axis=-1)
     processes["average"] = average
     values["Delta_avg"] = np.array(losses) - done.ground.optimal_value
@@ -102,7 +85,7 @@ def _rates(done: Stage) -> Case:
         "dp2.master dp2.master.average dp2.master.best dp2.master.down dp2.variation "
         "dp2.variation.cycles dp2.variation.bounded dp2.variation.count dp2.variation.steps "
         "dp2.variation.renewal dp2.W dp2.W.apriori dp2.B dp2.B.apriori dp2.B.variation "
-        "dp2.gamma.clip dp2.gamma.damping"
+        "dp2.gamma.clip dp2.gamma.damping dp2.gamma.staleness"
     ).split()
     return Case(tuple(ids), done.model(values, processes), done.setting.runs)
 
@@ -160,6 +143,10 @@ def decaying(setting: Setting) -> Iterator[Case]:
     values["M"] = cap
     ids = "dp2.A dp2.A.metric dp2.A.norm dp2.A0.decline dp2.closed dp2.first-phase.bound".split()
     yield Case(tuple(ids), done.model(values, processes), setting.runs)
+    # The metric over the step size, which never falls (dp2.A.metric), relative to that of step 1.
+    relative = done.traces.D * (processes["a"][0] / processes["a"])[:, None, None]
+    model = done.model(values, processes | {"Q": relative})
+    yield Case(("dp2.variation.monotone",), model, setting.runs)
 
 
 def uncapped(setting: Setting) -> Iterator[Case]:

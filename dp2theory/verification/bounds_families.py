@@ -9,15 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 from bounds.model import Model
 from bounds.operators import Conditional, E, Independent, StandardNormal
 from bounds.theorem import Theorem
-from dp2theory.verification import bounds_convex
-from dp2theory.verification.bounds_convex import Case, Family
+from dp2theory.resque.drift import INSTANCES
+from dp2theory.verification import bounds_balls, bounds_convex, bounds_draws, bounds_smooth
+from dp2theory.verification.bounds_balls import Ball, Drift, Subproblem
+from dp2theory.verification.bounds_case import Case, Family
+from dp2theory.verification.bounds_draws import Pool
 from dp2theory.verification.bounds_margin import examine
 from dp2theory.verification.bounds_setting import Setting, attained
-from dp2theory.verification.verify_report import RUNS, Test
+from dp2theory.verification.verify_report import Test
 
 #: Family by name, and the theorems that it answers.
 FAMILIES: Mapping[str, tuple[Family, tuple[str, ...]]] = {
@@ -28,13 +32,14 @@ FAMILIES: Mapping[str, tuple[Family, tuple[str, ...]]] = {
             " dp2.variation.cycles dp2.variation.bounded dp2.variation.count"
             " dp2.variation.steps dp2.variation.renewal dp2.W dp2.W.apriori dp2.B"
             " dp2.B.apriori dp2.B.variation dp2.B.tuned dp2.B.metric dp2.gamma.clip"
-            " dp2.gamma.damping dp2.noise.bias.dependent".split()
+            " dp2.gamma.damping dp2.gamma.staleness dp2.noise.bias.dependent".split()
         ),
     ),
     "decaying": (
         bounds_convex.decaying,
         tuple(
-            "dp2.A dp2.A.metric dp2.A.norm dp2.A0.decline dp2.closed dp2.first-phase.bound".split()
+            "dp2.A dp2.A.metric dp2.A.norm dp2.A0.decline dp2.closed dp2.first-phase.bound"
+            " dp2.variation.monotone".split()
         ),
     ),
     "uncapped": (bounds_convex.uncapped, ("dp2.A0", "dp2.A0.tail")),
@@ -53,7 +58,51 @@ FAMILIES: Mapping[str, tuple[Family, tuple[str, ...]]] = {
         bounds_convex.plain_sgd,
         ("dp2.dp-sgd.any-step", "dp2.dp-sgd", "dp2.noise.average"),
     ),
+    "nonconvex": (
+        bounds_smooth.nonconvex,
+        tuple("dp2.nonconvex dp2.nonconvex.l1 dp2.nonconvex.rate dp2.nonconvex.rate.short".split()),
+    ),
+    "staleness": (
+        bounds_smooth.staleness,
+        ("dp2.h.definition", "dp2.h.saturation", "dp2.h.linear"),
+    ),
+    "averaged": (
+        bounds_smooth.averaged,
+        tuple(
+            "dp2.noise.bias dp2.noise.average dp2.h.bounds dp2.h.folded-normal"
+            " dp2.noise.clamped dp2.noise.clamped.zero".split()
+        ),
+    ),
+    "estimator": (
+        bounds_draws.estimator,
+        tuple(
+            "resque.E1 resque.E2 resque.E3 resque.E3.difference resque.E3.orders resque.E4"
+            " resque.E5 resque.E6 resque.E6.sharp-2 resque.E6.sharp-4 resque.E7"
+            " resque.F1.norm".split()
+        ),
+    ),
+    "smoothing": (
+        bounds_draws.smoothing,
+        tuple(
+            "resque.F1 resque.F2 resque.F3 resque.F3.tight resque.F4 resque.F4.tight resque.F5"
+            " resque.F5.gradient".split()
+        ),
+    ),
+    "ball": (
+        bounds_balls.ball,
+        tuple(
+            "resque.ball.potential resque.ball.sum resque.ball.count resque.ball.floor"
+            " resque.ball.free".split()
+        ),
+    ),
+    "drift": (
+        bounds_balls.drift,
+        ("resque.drift", "resque.drift.orders", "resque.drift.powers"),
+    ),
+    "solver": (bounds_balls.solver, ("resque.parallel.solver",)),
 }
+#: Families that take any convex loss.
+_OF_LOSSES = ("rates", "decaying", "uncapped", "common", "freeze", "plain_sgd")
 #: What holds by chance, or by the way the code draws: it is not looked for in a sample.
 _LAWS = (Conditional, Independent, StandardNormal)
 
@@ -63,7 +112,7 @@ class Job:
     """A family and the setting that it is run with."""
 
     family: str
-    setting: Setting
+    setting: Any
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -75,24 +124,67 @@ def jobs(level: str, seed: int) -> list[Job]:
     """What is run at a level, whatever theorems are asked for."""
     plain = Setting(seed=seed)
     bowl = Setting(problem="quadratic", dimension=2, delay=4, noise_multiplier=2.0, seed=seed)
-    settings = {
+    smooth = Setting(problem="huber", delay=3, seed=seed)
+    single = Setting(problem="quadratic", dimension=1, records=1, batch_size=1, steps=5, delay=5,
+                     noise_multiplier=1e-13, damping=1.0, runs=2, seed=seed)  # fmt: skip
+    settings: dict[str, list[Any]] = {
         "rates": [plain, attained(20, 5, seed=seed), attained(7, 2, seed=seed), bowl],
         "decaying": [plain, attained(6, 3, seed=seed)],
         "uncapped": [plain],
         "common": [plain, bowl],
         "freeze": [plain],
         "plain_sgd": [plain, attained(1, 1, seed=seed), bowl],
+        "nonconvex": [plain, replace(plain, damping=1.0), single],
+        "staleness": [smooth, bowl],
+        "averaged": [replace(bowl, runs=64)],
+        "estimator": [Pool(seed=seed), Pool(order=4, distance=0.2, seed=seed)],
+        "smoothing": [Pool(seed=seed), Pool(dimension=3, distance=2.0, smoothing=1.0, seed=seed)],
+        "ball": [Ball(name) for name in bounds_balls.FUNCTIONS],
+        "drift": [Drift(kind, seed=seed) for kind in INSTANCES],
+        "solver": [Subproblem(seed=seed)],
     }
     if level == "full":
-        more = [
-            Setting(problem=problem, steps=60, delay=delay, runs=128, dimension=5,
-                    noise_multiplier=noise, seed=seed)
-            for problem in ("absolute", "huber", "quadratic")
-            for delay in (3, 10, 30)
-            for noise in (0.5, 4.0)
-        ]  # fmt: skip
-        settings = {name: [*few, *more] for name, few in settings.items()}
+        for name, more in _further(seed).items():
+            settings[name] += more
     return [Job(name, each) for name, few in settings.items() for each in few]
+
+
+def _further(seed: int) -> dict[str, list[Any]]:
+    """What only a full call runs."""
+    long = [
+        Setting(problem=problem, steps=60, delay=delay, runs=128, dimension=5,
+                noise_multiplier=noise, seed=seed)
+        for problem in ("absolute", "huber", "quadratic")
+        for delay in (3, 10, 30)
+        for noise in (0.5, 4.0)
+    ]  # fmt: skip
+    smooth = [each for each in long if each.problem != "absolute"]
+    pools = [
+        Pool(d, 200_000, order=order, distance=far, seed=seed + 1)
+        for d in (3, 10)
+        for order, far in ((2, 0.2), (2, 0.8), (3, 0.3), (4, 0.25))
+    ]
+    return {
+        **{name: list(long) for name in _OF_LOSSES},
+        "nonconvex": [replace(each, damping=damping) for each in long for damping in (0.3, 1.0)],
+        "staleness": list(smooth),
+        "averaged": [replace(each, runs=2000) for each in smooth if each.delay <= 10],
+        "estimator": list(pools),
+        "smoothing": list(pools),
+        "ball": [
+            Ball(name, 40, radius, accuracy)
+            for name in bounds_balls.FUNCTIONS
+            for radius in (0.02, 0.3)
+            for accuracy in (0.1, 0.001)
+        ],
+        "drift": [
+            Drift(kind, steps, 20_000, ratio, seed)
+            for kind in INSTANCES
+            for steps in (4, 64)
+            for ratio in (0.05, 0.7)
+        ],
+        "solver": [Subproblem(d, 256, seed=seed) for d in (1, 8)],
+    }
 
 
 def perform(job: Job, theorems: Mapping[str, Theorem]) -> tuple[dict[str, list[Test]], float]:
@@ -120,12 +212,16 @@ def perform(job: Job, theorems: Mapping[str, Theorem]) -> tuple[dict[str, list[T
 
 
 def _test(theorem: Theorem, case: Case) -> Test:
+    if case.model is None:
+        assert case.check is not None
+        found = case.check(theorem)
+        return Test(case.on, case.note, case.runs, found.slack, found.interval, found.violation)
     broken = unsatisfied(theorem, case.model)
     if broken:
         what = f"{case.model.note}: not a model of {', '.join(broken)}"
-        return Test(RUNS, what, 0)
-    found = examine(theorem, case.model, runs=case.runs)
-    return Test(RUNS, case.model.note, case.runs, found.slack, found.interval, found.violation)
+        return Test(case.on, what, 0)
+    found = examine(theorem, case.model, runs=case.runs if case.by_chance else 0)
+    return Test(case.on, case.model.note, case.runs, found.slack, found.interval, found.violation)
 
 
 def unsatisfied(theorem: Theorem, model: Model) -> tuple[str, ...]:
@@ -147,8 +243,3 @@ def unsatisfied(theorem: Theorem, model: Model) -> tuple[str, ...]:
         if not holds:
             broken.append(each.id)
     return tuple(broken)
-
-
-def with_runs(job: Job, runs: int, seed: int) -> Job:
-    """The same with another number of runs from other seeds."""
-    return replace(job, setting=replace(job.setting, runs=runs, seed=seed))

@@ -84,7 +84,8 @@ def sharpen(
         setting = random_setting(rng) if fresh or old is None else moved(old, rng)
         setting = replace(setting, runs=RUNS_OF_TRIAL, seed=seed)
         for case in make(setting):
-            for id in case.ids:
+            for id in case.ids if case.model is not None else ():
+                assert case.model is not None
                 if id not in wanted or unsatisfied(wanted[id], case.model):
                     continue
                 best[id].tried += 1

@@ -46,7 +46,7 @@ class _Effort:
     confirming: int  # runs of the settings that a search found
 
 
-_EFFORTS = {"quick": _Effort(16, 8, 32), "full": _Effort(400, 120, 128)}
+_EFFORTS = {"quick": _Effort(12, 6, 32), "full": _Effort(400, 120, 128)}
 
 
 def verify(

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 #: What a test looked at, and how it is counted.
-RUNS, MODELS, POINTS = "runs", "models", "points"
+RUNS, DRAWS, MODELS, POINTS = "runs", "draws", "models", "points"
 #: Verdicts.
 HOLDS, VIOLATED, UNTESTED = "holds", "violated", "proved, not tested"
 #: Proofs.
@@ -25,8 +25,8 @@ class Test:
     Attributes
     ----------
     on : str
-        ``"runs"`` of the reference code, finite ``"models"`` of the assumptions, or ``"points"`` of
-        the domains of its symbols.
+        ``"runs"`` of the reference code, ``"draws"`` that it makes (of noise, of queries), finite
+        ``"models"`` of the assumptions, or ``"points"`` of the domains of its symbols.
     what : str
         Which ones, in words.
     count : int
@@ -175,8 +175,8 @@ class VerifyReport:
             "proved": sum(each.proof == PROVED for each in self.verdicts),
             "assuming": sum(each.proof == ASSUMING for each in self.verdicts),
             "failed": sum(each.proof == FAILED for each in self.verdicts),
-            "tested_on_runs": sum(RUNS in each for each in on),
-            "tested_on_models_only": sum(bool(each) and RUNS not in each for each in on),
+            "tested_on_runs": sum(bool(each & {RUNS, DRAWS}) for each in on),
+            "tested_on_models_only": sum(bool(each) and not each & {RUNS, DRAWS} for each in on),
             "not_tested": sum(not each for each in on),
         }
 
@@ -194,10 +194,19 @@ class VerifyReport:
 
 
 def smallest_slack(tests: tuple[Test, ...], *, equality: bool) -> float | None:
-    """The slack of a theorem: the smallest one, or for an equality the one furthest from 1."""
-    known = [each.slack for each in tests if each.slack is not None]
+    """The slack of a theorem: the smallest one, or for an equality the one furthest from 1.
+
+    A ratio below 1 that its interval explains counts as 1.
+    """
+    known = [_explained(each) for each in tests if each.slack is not None]
     if not known:
         return None
     if equality:
         return max(known, key=lambda slack: abs(math.log(slack)) if slack > 0 else math.inf)
     return min(known)
+
+
+def _explained(test: Test) -> float:
+    assert test.slack is not None
+    chance = test.interval is not None and test.interval[0] < 1 < test.interval[1]
+    return max(test.slack, 1.0) if chance and not test.violation else test.slack

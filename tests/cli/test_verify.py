@@ -4,23 +4,24 @@ import json
 from dataclasses import replace
 
 import pytest
+import sympy
 
 from bounds import catalogue
 from bounds.catalogue import theorem
 from bounds.proof import tools
 
 COMMAND = "verify"
-KEPT = "dp2.A0.tail"
+KEPT = "dp2.hermite"
 
 
 def test_table_and_json(cli, tmp_path):
     out = tmp_path / "verified.json"
-    outcome = cli(f"{COMMAND} {KEPT} resque.E6.sharp-2 --out {out}")
+    outcome = cli(f"{COMMAND} {KEPT} dp2.phi.stationary --out {out}")
     assert (outcome.code, outcome.err) == (0, "")
     lines = outcome.out.splitlines()
     assert lines[0].split()[:3] == ["theorem", "kind", "proof"]
     assert lines[2].startswith(KEPT)
-    assert "a limit, which no run reaches" in outcome.out
+    assert "on a function of the delay, not on runs" in outcome.out
     assert "2 theorems, 0 violated" in outcome.out
     assert f"written: {out}" in outcome.out
     document = json.loads(out.read_text())
@@ -33,10 +34,9 @@ def test_table_and_json(cli, tmp_path):
 
 @pytest.fixture
 def wrong(monkeypatch):
-    """A quarter of its bound; the proof no longer fits."""
+    """The opposite; neither the proof nor any point fits."""
     right = theorem(KEPT)
-    left, bound = right.statement.args
-    changed = replace(right, statement=right.statement.func(left, bound / 4))
+    changed = replace(right, statement=sympy.Not(right.statement))
     monkeypatch.setattr(catalogue, "theorems", lambda: {KEPT: changed})
     monkeypatch.setattr("bounds.theorems", lambda: {KEPT: changed})
 
