@@ -39,6 +39,7 @@ def verify(
     out: Annotated[
         Path | None, typer.Option(help="Write the result here (.json).", show_default=False)
     ] = None,
+    report: _options.Report = None,
     json: _options.AsJson = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", help="Only the number of violations, and which.")
@@ -58,7 +59,7 @@ def verify(
         raise ValueError("--quick, --full: give one of them")
     level = "full" if full else "quick"
     check_executor(executor)
-    check_outputs({"out": out})
+    check_outputs({"out": out, "report": report})
     if out is not None and out.suffix.lower() != ".json":
         raise ValueError(f"--out {out}: must end in .json")
     found = _run(ids or None, level, seed, executor, quiet)
@@ -70,17 +71,24 @@ def verify(
     }
     result = found.to_json()
     status = "violated" if found.violated else "ok"
+    document = envelope(COMMAND, inputs, result, status=status)
     if out is not None:
         from dp2theory.files import write_json
 
-        write_json(out, envelope(COMMAND, inputs, result, status=status))
+        write_json(out, document)
+    if report is not None:
+        from dp2theory.cli._report import about
+        from dp2theory.report.html_verify import write_verify_report
+
+        write_verify_report(report, document, about(document))
 
     def human() -> None:
         from dp2theory.cli._verify_text import quiet_text, verify_text
 
         print(quiet_text(result) if quiet else verify_text(result))
-        if out is not None and not quiet:
-            print(f"\nwritten: {out}")
+        for path in (out, report):
+            if path is not None and not quiet:
+                print(f"\nwritten: {path}")
 
     emit(COMMAND, inputs, result, json=json, human=human, status=status)
     if found.violated:

@@ -125,9 +125,12 @@ def _pictures(result: Mapping[str, Any], inputs: Mapping[str, Any], asked: str) 
     ]
     if result.get("against_steps"):
         delta = inputs["delta"]["value"]
-        drawn = curves.account_figure(result["against_steps"], delta=delta)
+        first = result["answers"][0]
+        both = first.get("tightness") == "tight" and not result["explanation"]["exact"]
+        tight = result["epsilon"] if both else None
+        drawn = curves.account_figure(result["against_steps"], delta=delta, tight=tight)
         alt = f"ε against the number of steps at δ = {tables.number(delta, 3)}"
-        caption = "ε after ever more steps of the run, by the fast ends."
+        caption = "ε after ever more steps of the run by the fast ends; triangle: the tight end."
         made.append(figure(drawn, alt, caption))
     return pictures(*made)
 

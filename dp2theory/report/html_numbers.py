@@ -153,7 +153,7 @@ def inputs_table(inputs: Mapping[str, Mapping[str, Any]]) -> str:
             name.replace("_", " "),
             datum(document, f"inputs.{name}.value")
             if _is_number(entry["value"])
-            else tables.number(entry["value"]),
+            else _words(entry["value"]),
             "" if entry["unit"] in ("1", "name") else str(entry["unit"]),
             "default or derived" if entry["default"] else "given",
         ]
@@ -161,6 +161,13 @@ def inputs_table(inputs: Mapping[str, Mapping[str, Any]]) -> str:
     ]
     table = tables.html_table(("input", "value", "unit", "origin"), rows)
     return f"<div class='inputs'>{table}</div>"
+
+
+def _words(value: Any) -> str:
+    """An input that is no number."""
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def _is_number(value: Any) -> bool:

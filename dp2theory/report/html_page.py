@@ -13,7 +13,6 @@ from dp2theory.report import plots, tables
 from dp2theory.report.html_ledger import ledger_section
 from dp2theory.report.html_numbers import inputs_table, kinds_legend
 from dp2theory.report.html_style import STYLE
-from dp2theory.report.tables import Markup
 
 
 @dataclass(frozen=True)
@@ -94,19 +93,16 @@ def theorem_section(theorems: Sequence[Mapping[str, str]]) -> list[str]:
     """The theorems that a page names, each with what it says."""
     if not theorems:
         return []
-    rows = [
-        [
-            each["id"],
-            each["title"],
-            Markup(f"<code>{html.escape(each['statement'])}</code>"),
-        ]
+    shown = [
+        f"<p><b>{html.escape(each['id'])}</b>: {html.escape(each['title'])}<br>"
+        f"<code>{html.escape(each['statement'])}</code></p>"
         for each in theorems
     ]
-    table = tables.html_table(("theorem", "title", "statement"), rows)
     return [
         "<h2>Theorems</h2>",
-        f"<div class='words'>{table}</div>",
-        "<p><code>dp2theory theorems ID</code> shows assumptions and proof, checked anew.</p>",
+        "<p>The statements behind the figures; <code>dp2theory theorems ID</code> shows what each "
+        "assumes, and its proof, checked anew.</p>",
+        f"<div class='finding'>{''.join(shown)}</div>",
     ]
 
 

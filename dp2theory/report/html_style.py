@@ -11,6 +11,7 @@ body{margin:0;background:var(--page);color:var(--ink);
  font:16px/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}
 main{max-width:1080px;margin:0 auto;padding:32px 20px 56px}
 h1{font-size:1.7rem;line-height:1.25;margin:0 0 4px;overflow-wrap:anywhere}
+h2,h3,p,.tree{overflow-wrap:anywhere}
 h2{font-size:1.2rem;margin:40px 0 12px}h3{font-size:1rem;margin:24px 0 8px}
 h1.scene{font-size:1.4rem;margin:48px 0 14px}
 .sub{color:var(--muted);margin:0 0 20px;overflow-wrap:anywhere}
@@ -39,6 +40,7 @@ th,td{padding:7px 16px;text-align:right;border-top:1px solid var(--line)}
 thead th{border-top:0;color:var(--muted);font-weight:600}
 th:first-child{text-align:left}tbody th{font-weight:500}
 .inputs td,.inputs th,.words td,.words th{text-align:left}
+.words td:last-child:not(:nth-child(2)){min-width:13em}
 .kind{white-space:nowrap;border-radius:6px;padding:1px 7px;background:var(--plain);font-size:.86rem}
 .kind.upper,.kind.lower{background:var(--good)}
 .kind.estimate,.kind.reported{background:var(--close)}
@@ -56,7 +58,7 @@ dl{display:grid;grid-template-columns:max-content 1fr;gap:4px 16px;margin:8px 0}
 dt{color:var(--muted)}dd{margin:0;overflow-wrap:anywhere}
 footer{color:var(--muted);font-size:.86rem;margin-top:40px;border-top:1px solid var(--line);
  padding-top:12px}
-code{font-size:.92em}td code{white-space:normal;overflow-wrap:anywhere}
+code{font-size:.92em}p code{overflow-wrap:anywhere}td data{white-space:nowrap}
 @media (max-width:600px){main{padding:20px 12px 40px}th,td{padding:6px 10px}
  h1{font-size:1.35rem}}
 @media print{:root{color-scheme:light;--ink:#000;--muted:#444;--line:#bbb;--page:#fff;--card:#fff;

@@ -29,7 +29,7 @@ COUNTS = {
     "proved": "proved, nothing assumed",
     "assuming": "proved, with assumed steps",
     "failed": "proofs that fail",
-    "tested_on_runs": "tested on runs",
+    "tested_on_runs": "tested on runs or draws",
     "tested_on_models_only": "tested on finite models or points only",
     "not_tested": "not tested",
 }

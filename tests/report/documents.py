@@ -168,4 +168,4 @@ def verify_document(*, violated: bool = False) -> dict[str, Any]:
                    "tested_on_models_only": 0, "not_tested": 1},
         "notes": [EVIL], "theorems": made,
     }  # fmt: skip
-    return envelope("verify", {"level": "quick", "seed": 0}, result)
+    return envelope("verify", {"ids": [EVIL, "dp2.A"], "seed": 0, "none": None}, result)

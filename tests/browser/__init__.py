@@ -1,0 +1,1 @@
+"""Every report opened in a headless Chromium: ``python -m tests.browser`` (``make browser``)."""
