@@ -84,19 +84,29 @@ def test_no_file_mentions_places_outside():
     assert found == []
 
 
-def public_parts(tree: ast.Module) -> list[ast.AST]:
-    """The module, and its public functions and classes with their public methods."""
-    kinds = (ast.FunctionDef, ast.ClassDef)
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def definitions(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Functions and classes of a body, also those that are defined under a condition."""
+    found: list[ast.stmt] = []
+    for node in body:
+        if isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            found.append(node)
+        elif isinstance(node, (ast.If, ast.Try, ast.With)):
+            inner = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+            handlers = getattr(node, "handlers", [])
+            found += definitions([*inner, *(line for each in handlers for line in each.body)])
+    return found
+
+
+def public_parts(tree: ast.Module | ast.ClassDef) -> list[ast.AST]:
+    """A module or class, its public functions and its public classes with all of theirs."""
     parts: list[ast.AST] = [tree]
-    for node in tree.body:
-        if isinstance(node, kinds) and not node.name.startswith("_"):
-            parts.append(node)
-            if isinstance(node, ast.ClassDef):
-                parts += [
-                    inner
-                    for inner in node.body
-                    if isinstance(inner, ast.FunctionDef) and not inner.name.startswith("_")
-                ]
+    for node in definitions(tree.body):
+        if node.name.startswith("_"):  # type: ignore[attr-defined]
+            continue
+        parts += public_parts(node) if isinstance(node, ast.ClassDef) else [node]
     return parts
 
 
@@ -112,6 +122,10 @@ def without_docstring(source: str) -> list[str]:
 def test_the_docstring_check_bites():
     assert without_docstring('"""M."""\ndef f(): ...\ndef _g(): ...\n') == ["f"]
     assert without_docstring('class A:\n    """A."""\n    def m(self): ...\n') == ["module", "m"]
+    inside = 'class A:\n    """A."""\n    class B:\n        async def m(self): ...\n'
+    assert without_docstring(f'"""M."""\n{inside}') == ["B", "m"]
+    either = "try:\n    import x\nexcept ImportError:\n    def f(): ...\nelse:\n    class A: ...\n"
+    assert without_docstring(f'"""M."""\nif x:\n    def g(): ...\n{either}') == ["g", "A", "f"]
 
 
 def test_public_names_have_docstrings():
