@@ -22,8 +22,8 @@ from dp2theory.problems.protocol import Array, Constants, Problem
 from dp2theory.problems.rows import DenseRows
 from dp2theory.verification.bounds_trace import PLAIN, Boxed, Traces, play
 
-#: Problems of the runs: least absolute deviations, Huber's loss, a quadratic, and |w| in one
-#: dimension, on which bounds are attained.
+#: Problems of the runs: least absolute deviations, Huber's loss, a quadratic, and a
+#: multiple of |w| in one dimension, on which bounds are attained.
 PROBLEMS = ("absolute", "huber", "quadratic", "slope")
 #: Clip norms over the bound on gradients: rounding must not clip.
 CLIPPED = 1 + 1e-12
@@ -73,7 +73,11 @@ class Setting:
         )
 
 
-#: |w| on [0, 1] from 1 down, without noise to speak of: the step leads to 0 at the very end.
+#: Slope of the loss in one dimension, and the end of its box: not 1, so that no power is lost.
+SLOPE, END = 2.0, 3.0
+
+
+#: From the end of the box down, without noise to speak of: the last step but one ends beside 0.
 def attained(steps: int, delay: int, **more: Any) -> Setting:
     """The setting in which the master inequality and theorem B are equalities."""
     damping = 0.5
@@ -88,7 +92,7 @@ def attained(steps: int, delay: int, **more: Any) -> Setting:
         ema=0.0,
         damping=damping,
         rate=1 / sqrt(steps),
-        ratio=1 + damping,
+        ratio=SLOPE + damping,
         runs=2,
         **more,
     )
@@ -118,10 +122,10 @@ def ground(setting: Setting) -> Ground:
     n, d = setting.records, setting.dimension
     made: Problem
     if setting.problem == "slope":
-        known = Constants(lipschitz=1.0, diameter=1.0, optimal_value=0.0)
-        rows, target = DenseRows(np.ones((1, 1))), np.zeros(1)
+        known = Constants(lipschitz=SLOPE, diameter=END, optimal_value=0.0)
+        rows, target = DenseRows(np.full((1, 1), SLOPE)), np.zeros(1)
         made = LinearProblem("slope", {"train": rows}, {"train": target}, AbsoluteError(), known)
-        return Ground(made, 0.0, 1.0, np.ones(1), np.zeros(1), 1.0, None, 0.0)
+        return Ground(made, 0.0, END, np.full(1, END), np.zeros(1), SLOPE, None, 0.0)
     if setting.problem == "quadratic":
         bowl = quadratic(n=n, d=d, strong_convexity=1.0 if d == 1 else 0.3, seed=setting.seed)
         made, minimiser = bowl, bowl.centres.mean(axis=0)

@@ -23,13 +23,13 @@ def stated(statement):
 
 
 def test_a_handful_is_proved_and_tested():
-    report = verify(["dp2.dp-sgd", "dp2.hermite", "dp2.phi.stationary", "resque.E2"])
+    report = verify(["resque.ball.sum", "dp2.hermite", "dp2.phi.stationary", "resque.E2"])
     by_id = {each.id: each for each in report.verdicts}
     assert report.violated == ()
-    assert by_id["dp2.dp-sgd"].verdict == HOLDS
-    assert by_id["dp2.dp-sgd"].proof == "proved"
-    assert by_id["dp2.dp-sgd"].slack == pytest.approx(1, abs=1e-9)
-    assert "runs" in by_id["dp2.dp-sgd"].words
+    assert by_id["resque.ball.sum"].verdict == HOLDS
+    assert by_id["resque.ball.sum"].proof == "proved"
+    assert by_id["resque.ball.sum"].slack == pytest.approx(1, abs=1e-9)
+    assert "runs" in by_id["resque.ball.sum"].words
     assert "draws" in by_id["resque.E2"].words
     assert by_id["dp2.phi.stationary"].verdict == UNTESTED
     assert by_id["dp2.phi.stationary"].words == "not tested"
@@ -49,9 +49,10 @@ def test_the_same_seed_finds_the_same():
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_family_answers_what_it_says(family):
-    few = [job for job in jobs("quick", 0) if job.family == family][:2]
     found = {}
-    for job in few:
+    for job in (each for each in jobs("quick", 0) if each.family == family):
+        if all(any(test.count for test in found.get(id, ())) for id in job.ids):
+            break
         tests, _ = perform(job, theorems())
         assert set(tests) <= set(job.ids)
         for id, each in tests.items():
