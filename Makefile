@@ -25,7 +25,7 @@ export OPENBLAS_NUM_THREADS := 1
 export MKL_NUM_THREADS := 1
 export MPLBACKEND := Agg
 
-.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks docs run-docs browser integrations run-integrations peers run-peers format clean
+.PHONY: help demo test lint slow study extensions figures theorems mutants bench run-bench notebooks run-notebooks docs run-docs browser verify integrations run-integrations peers run-peers format clean
 .DEFAULT_GOAL := help
 
 help:
@@ -38,6 +38,7 @@ help:
 	@echo "make extensions  what goes beyond the paper, on every problem; writes docs/extensions.md"
 	@echo "make figures  every figure and table of both papers; writes docs/figures"
 	@echo "make notebooks  every notebook executed; writes build/notebooks/*.ipynb"
+	@echo "make verify  every theorem proved again and tested on runs"
 	@echo "make browser  every report opened in headless Chromium: pictures, numbers read back"
 	@echo "make docs    the documentation as a web site, offline; writes build/docs/html"
 	@echo "make theorems  replay every proof; writes docs/theorems and docs/paper-map.md"
@@ -145,6 +146,10 @@ docs:
 
 run-docs: $(READY)
 	$(BIN)/python -m docs.site
+
+# Exits with 2 (after an "Error 3" of the command) when something is violated.
+verify: $(READY)
+	$(BIN)/dp2theory verify
 
 # Needs Chromium (Debian: apt-get install chromium); exits with 2 and one line where there is none.
 browser: $(READY)

@@ -24,6 +24,7 @@ EXTRAS = {
     "scale": {"dask"},
     "peers": {"prv-accountant"},
     "bench": {"jax"},
+    "pep": {"PEPit"},
     "notebooks": {"jupytext", "nbconvert", "ipykernel"},
     "jax": {"jax", "optax"},
     "torch": {"torch", "opacus"},
@@ -44,7 +45,7 @@ def test_dependencies_and_extras():
     assert set(extras) == {*EXTRAS, "docs", "dev", "all"}
     (everything,) = extras["all"]
     # PyTorch and JAX come with an environment of their own (make integrations)
-    apart = {"all", "bench", "integrations", "jax", "torch"}
+    apart = {"all", "bench", "integrations", "jax", "torch", "pep"}
     assert Requirement(everything).extras == set(extras) - apart
 
 
