@@ -79,6 +79,8 @@ def remaining_figure(points: Sequence[tuple[str, Any]], target: float) -> Figure
 
 def profile_figure(points: Sequence[Mapping[str, Any]], word: str) -> Figure:
     """What an audit shows and what is accounted, at each δ."""
+    from matplotlib.ticker import NullFormatter
+
     with styled():
         figure, (axes,) = new_figure()
         axes.set_title(f"ε that was shown, and that is {word}")
@@ -100,6 +102,9 @@ def profile_figure(points: Sequence[Mapping[str, Any]], word: str) -> Figure:
             )
         axes.plot([], [], marker="^", color=LOWER, linestyle="none", label="shown, lower end")
         axes.set_xscale("log")
+        axes.xaxis.set_major_formatter(_plain)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.set_xticks(deltas)
         axes.set_ylim(bottom=0)
         axes.legend(loc="best")
         return figure
@@ -161,6 +166,8 @@ def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> 
 
 def slack_figure(verdicts: Sequence[Mapping[str, Any]]) -> Figure:
     """Bound over measurement, theorem by theorem, on a logarithmic scale; 1 is tight."""
+    from matplotlib.ticker import MaxNLocator, NullFormatter
+
     shown = [
         each for each in verdicts if (slack := finite(each["slack"])) is not None and slack > 0
     ]
@@ -175,13 +182,24 @@ def slack_figure(verdicts: Sequence[Mapping[str, Any]]) -> Figure:
             axes.text(0.5, 0.5, "nothing was tested", transform=axes.transAxes, ha="center")
             axes.set_yticks([])
             return figure
+        slacks = [float(each["slack"]) for each in shown]
+        low, high = min([*slacks, 0.8]) / 1.2, max([*slacks, 1.6]) * 1.2
         axes.set_xscale("log")
+        axes.set_xlim(low, high)
+        axes.xaxis.set_major_formatter(_plain)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        if high / low < 10:
+            axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.axvline(1.0, color=MUTED, linewidth=1.0)
         for row, each in enumerate(shown):
             colour = VERDICT_COLOURS.get(each["verdict"], MUTED)
             axes.plot(each["slack"], row, "o", color=colour)
         _rows(axes, [str(each["id"]) for each in shown], size=7)
         return figure
+
+
+def _plain(value: float, _position: float) -> str:
+    return f"{value:.3g}"
 
 
 def _rows(axes: Axes, names: Sequence[str], size: float = 8.5) -> None:

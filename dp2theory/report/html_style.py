@@ -27,7 +27,7 @@ h1.scene{font-size:1.4rem;margin:48px 0 14px}
 .card{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:12px 16px}
 .card b{display:block;font-size:1.3rem;font-variant-numeric:tabular-nums;overflow-wrap:anywhere}
 .card span{color:var(--muted);font-size:.86rem}
-.pictures{display:grid;gap:14px;grid-template-columns:repeat(auto-fit,minmax(min(400px,100%),1fr))}
+.pictures{display:grid;gap:14px;grid-template-columns:repeat(auto-fill,minmax(min(400px,100%),1fr))}
 figure{margin:0 0 18px;background:#fff;border:1px solid var(--line);border-radius:10px;
  padding:14px;overflow-x:auto}
 figure img{width:100%;height:auto;display:block}
@@ -41,6 +41,9 @@ thead th{border-top:0;color:var(--muted);font-weight:600}
 th:first-child{text-align:left}tbody th{font-weight:500}
 .inputs td,.inputs th,.words td,.words th{text-align:left}
 .words td:last-child:not(:nth-child(2)){min-width:13em}
+.theorems td:nth-child(2),.theorems td:nth-child(7){min-width:10em}
+.theorems td:nth-child(4){min-width:6em}.theorems td,.theorems th{padding:7px 10px}
+.theorems td:last-child:not(:nth-child(2)){min-width:0}
 .kind{white-space:nowrap;border-radius:6px;padding:1px 7px;background:var(--plain);font-size:.86rem}
 .kind.upper,.kind.lower{background:var(--good)}
 .kind.estimate,.kind.reported{background:var(--close)}
@@ -60,11 +63,11 @@ footer{color:var(--muted);font-size:.86rem;margin-top:40px;border-top:1px solid 
  padding-top:12px}
 code{font-size:.92em}p code{overflow-wrap:anywhere}td data{white-space:nowrap}
 @media (max-width:600px){main{padding:20px 12px 40px}th,td{padding:6px 10px}
- h1{font-size:1.35rem}}
+ h1{font-size:1.35rem}.cards{grid-template-columns:1fr 1fr}.card{padding:10px 12px}}
 @media print{:root{color-scheme:light;--ink:#000;--muted:#444;--line:#bbb;--page:#fff;--card:#fff;
  --good:#e4f3ec;--close:#fdf4dd;--bad:#fbe9e4;--plain:#e9edf1;--code:#f4f4f4}
  body{background:#fff;font-size:11px}main{padding:0;max-width:none}
- .scroll,pre{overflow:visible;max-height:none}th,td{padding:3px 6px;overflow-wrap:anywhere}
+ .scroll,pre{overflow:visible;max-height:none}th,td{padding:3px 6px;overflow-wrap:break-word}
  figure,.card,.verdict,tr{break-inside:avoid}h2,h3{break-after:avoid}
  .pictures{grid-template-columns:1fr 1fr}figure.wide img{min-width:0}}
 """

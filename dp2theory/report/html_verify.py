@@ -82,7 +82,7 @@ def verify_sections(document: Mapping[str, Any]) -> list[str]:
         )
     parts += [
         "<h2>Theorem by theorem</h2>",
-        f"<div class='words'>{tables.html_table(HEADER, rows)}</div>",
+        f"<div class='words theorems'>{tables.html_table(HEADER, rows)}</div>",
     ]
     if tested or broken:
         parts.append("<h2>Tests</h2>")
@@ -136,8 +136,9 @@ def _tests(document: Mapping[str, Any], place: int, each: Mapping[str, Any]) -> 
     lines = [f"<p><b>{html.escape(each['id'])}</b> {html.escape(each['title'])}</p>"]
     for number, test in enumerate(each["tested"]):
         field = f"result.theorems.{place}.tested.{number}"
-        said = f"{datum(document, f'{field}.count')} {html.escape(test['on'])}, "
-        said += html.escape(test["what"])
+        said = f"{datum(document, f'{field}.count')} {html.escape(test['on'])}"
+        which = test["what"].removeprefix(f"{test['count']} {test['on']}")
+        said += html.escape(which if which.startswith(" ") else f": {which}")
         if test["slack"] is not None:
             said += f"; bound / measured {datum(document, f'{field}.slack', 'measured', digits=6)}"
         if test["interval"] is not None:
