@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.cli._certify import check_certify
 from dp2theory.cli._inputs import noise, option, positive, positive_integer, step_size
 from dp2theory.cli._output import Input
 from dp2theory.cli._outputs import check_outputs
@@ -93,6 +94,7 @@ def resolve(request: "Request") -> Resolved:
     _check_counts(request)
     _check_files(request)
     _check_tuning(request)
+    check_certify(request)
     plan = _read_pilot(request.plan)
     discarded = _read_pilot(request.discarded_pilot)
     method, advised = _method(request, plan)

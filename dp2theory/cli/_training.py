@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._arms import make_arms
+from dp2theory.cli._certify import NOTE, certified_runs, exit_if_violated
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._output import emit, envelope
 from dp2theory.cli._progress import on_step, progress, waiting
@@ -15,6 +16,7 @@ from dp2theory.cli._training_text import print_result
 
 if TYPE_CHECKING:
     from dp2theory.planning.comparison import Arm
+    from dp2theory.verification.certify import Certificate
 
 INTERRUPTED_FILE = "dp2theory-train-interrupted.json"
 RECORDS = 60  # points of each loss curve
@@ -57,6 +59,7 @@ class Request:
     group_size: int
     tune: bool
     tune_seeds: int
+    certify: bool
     seed: int
     seeds: int
     out: Path | None
@@ -83,6 +86,7 @@ class Session:
         self.method: Arm | None = None
         self.compare: Arm | None = None
         self.tuned: dict[str, Any] = {}
+        self.certificate: Certificate | None = None
 
     def run(self) -> None:
         """Tune where asked to, make the arms, run them on all seeds."""
@@ -96,6 +100,16 @@ class Session:
         done = resolved.plan.steps if resolved.plan is not None else 0
         total = len(seeds) * (len(arms) * steps - done)
         with progress("training", total, quiet=request.quiet) as advance:
+            if request.certify:
+                self.certificate = certified_runs(
+                    self.method,
+                    resolved,
+                    seeds,
+                    record_every=max(1, steps // RECORDS),
+                    on_step=on_step(advance),
+                    on_run=lambda: self.save("interrupted"),
+                )
+                return
             run_arms(
                 arms,
                 resolved.problem,
@@ -130,6 +144,8 @@ class Session:
                 "budget_exceeded": exceeds(float(result["epsilon"]["upper"]), resolved.budget),
             }
         result |= self._group()
+        if self.certificate is not None:
+            result["certificate"] = self.certificate.to_json()
         result["notes"] = self._notes(result)
         return result
 
@@ -165,6 +181,8 @@ class Session:
     def _notes(self, result: dict[str, Any]) -> list[str]:
         notes = list(NOTES)
         resolved, request = self.resolved, self.request
+        if request.certify:
+            notes.append(NOTE)
         if request.tune:
             from dp2theory.optimizers.tuning import NOT_ACCOUNTED
 
@@ -206,6 +224,7 @@ def train_request(request: Request) -> None:
         "train", session.resolved.inputs, result, json=request.json,
         human=lambda: print_result(result, session.resolved.inputs, request),
     )  # fmt: skip
+    exit_if_violated(result)
 
 
 @contextmanager

@@ -25,6 +25,10 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
     print(text_table(RUN_HEADER, run_rows(arms, METHOD_NAMES)))
     if paired is not None:
         _print_paired(paired)
+    if "certificate" in result:
+        from dp2theory.cli._certify import certify_text
+
+        print(certify_text(result))
     print(f"noise multiplier = {result['noise_multiplier']!r}")
     for arm in arms[1:]:
         other = arm["settings"].get("noise_multiplier")

@@ -140,6 +140,14 @@ def train(
     tune_seeds: Annotated[
         int, typer.Option(help="Seeds to tune on; other seeds than those of the runs.")
     ] = 4,
+    certify: Annotated[
+        bool,
+        typer.Option(
+            "--certify",
+            help="Run in the box of a convex problem, and print what the theorems say of the runs"
+            " beside their loss: an estimate over --seeds runs, not for release.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="First seed.")] = 0,
     seeds: Annotated[int, typer.Option(help="Number of seeds: seed, seed + 1, …")] = 1,
     out: Annotated[

@@ -1,0 +1,78 @@
+"""`dp2theory train --certify` from the outside."""
+
+import pytest
+
+import dp2theory.verification.certify as module
+from bounds import theorems
+
+TRAIN = (
+    "train --problem least-absolute-deviations --batch-size 50 --steps 60 --method dp-sgd "
+    "--learning-rate 0.1 --noise-multiplier 1"
+)
+CERTIFY = f"{TRAIN} --certify --seeds 3"
+
+
+def test_bound_and_loss_stand_side_by_side(cli):
+    found = cli(CERTIFY, "--json").document["result"]
+    certificate = found["certificate"]
+    assert certificate["statement"] == (
+        "an estimate over 3 runs, not for release: it reads raw gradients"
+    )
+    assert [each["theorem"] for each in certificate["bounds"]] == [
+        "dp2.master", "dp2.master.best", "dp2.master.average", "dp2.dp-sgd.any-step",
+    ]  # fmt: skip
+    assert not certificate["violated"]
+    first = certificate["bounds"][0]
+    assert first["bound_interval"]["lower"] <= first["bound"] <= first["bound_interval"]["upper"]
+    assert first["gap"] < first["bound"]
+    assert found["method"]["settings"]["box_low"] == -1
+    text = cli(CERTIFY).out
+    assert certificate["statement"] in text
+    assert f"{first['bound']:.6g} [" in text
+    assert f"{first['gap']:.6g} [" in text
+    assert "costs no privacy" in text
+
+
+def test_what_dp2_runs_are_told(cli):
+    dp2 = CERTIFY.replace("dp-sgd", "dp2-rmsprop")
+    text = cli(dp2, "--damping 0.2 --delay 5").out
+    assert "dp2.B" in text
+    assert "the bounds are vacuous" in text
+    assert "dp2.CTV says nothing here: " in text
+
+
+def test_the_box_and_nothing_else_sets_these_runs_apart(cli):
+    """Where no iterate reaches the box, runs are those without `--certify`, bit by bit."""
+    boxed = cli(CERTIFY, "--json").document["result"]["method"]["runs"]
+    plain = cli(TRAIN, "--seeds 3 --json").document["result"]["method"]["runs"]
+    assert [each["train_loss"] for each in boxed] == [each["train_loss"] for each in plain]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("--compare dp2-rmsprop", "--compare: does not go with --certify"),
+        ("--pilot", "--pilot: does not go with --certify"),
+        ("--public-share 0.1", "--public-share: does not go with --certify"),
+        ("--tune", "--tune: does not go with --certify"),
+        ("--seeds 1", "--seeds 1: --certify estimates expectations over runs"),
+        ("--problem het:n=500,d=5,amin=1/10,avg=2,seed=1", "no box is known"),
+        ("--method dp-adam", "no theorem here speaks of it"),
+        ("--set momentum=0.5", "no theorem here speaks of it"),
+        ("--clip-norm 0.5", "clipped gradients are biased"),
+    ],
+)
+def test_what_is_refused(cli, options, words):
+    given = CERTIFY.replace("--learning-rate 0.1", "") if "tune" in options else CERTIFY
+    cli(given, options).refused(2, words)
+
+
+def test_a_violation_is_printed_and_exits_3(cli, monkeypatch):
+    known = dict(theorems())
+    left, right = known["dp2.master"].statement.args
+    known["dp2.master"] = known["dp2.master"].with_statement(left <= right / 100)
+    monkeypatch.setattr(module, "theorems", lambda: known)
+    outcome = cli(CERTIFY)
+    assert outcome.code == 3
+    assert "NO" in outcome.out
+    assert "violated: dp2.master: " in outcome.err
