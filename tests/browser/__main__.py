@@ -21,7 +21,7 @@ WIDTHS = {"desktop": 1200, "phone": 390}
 #: Of the picture in the documentation.
 SCREEN = (1000, 620)
 LARGEST = 120_000
-DOCUMENTED = ("account", "audit")
+DOCUMENTED = ("account",)
 TALLEST = 16_000
 
 
