@@ -178,7 +178,8 @@ def test_out_and_report_are_written(cli, tmp_path):
     validate(document)
     assert document == printed.document
     page = report.read_text(encoding="utf-8")
-    assert "http" not in page
+    assert "http:" not in page
+    assert "https:" not in page
     assert "2 paired seeds" in page
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
 
