@@ -35,6 +35,8 @@ autodoc_mock_imports = ["jax", "jax_privacy", "opacus", "optax", "torch"]
 suppress_warnings = ["ref.python"]
 
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = f"dp2theory {__version__}"
 html_math_renderer = "mathml"
 html_show_sphinx = False

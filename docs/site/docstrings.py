@@ -18,6 +18,7 @@ EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})(?=[A-Za-z])([^*\n]*[\w.!])\1(?![\w*]
 # A star at the start of a line is a bullet.
 MARKUP = re.compile(r"(?<!^)(?<!^ {4})[*]|^[*](?! )|[|]|(?<=\w)_(?!\w)", re.MULTILINE)
 TYPE = re.compile(r":(type \S+|vartype \S+|rtype): (?P<type>.+)")
+SEVERAL = re.compile(r"^:(ivar|vartype) (?P<names>\w+(?:, \w+)+):")
 
 
 def _words(text: str) -> str:
@@ -92,8 +93,10 @@ def readable_lines(lines: list[str]) -> list[str]:
     return changed[:-1]
 
 
-def unlinked_types(lines: list[str]) -> list[str]:
-    """Fields with types as code: ``shape`` of an array is no name of an object.
+def plain_fields(lines: list[str]) -> list[str]:
+    """Fields whose types are code, since ``shape`` of an array is no name of an object.
+
+    Several attributes of one type stay together: Sphinx takes the first of two words for a type.
 
     Parameters
     ----------
@@ -105,7 +108,10 @@ def unlinked_types(lines: list[str]) -> list[str]:
         plain = match["type"].replace("\\", "").replace("`", "").replace("*", "")
         return f":{match[1]}: ``{plain}``"
 
-    return [TYPE.sub(quoted, line) for line in lines]
+    def joined(match: re.Match[str]) -> str:
+        return f":{match[1]} {match['names'].replace(' ', '')}:"
+
+    return [TYPE.sub(quoted, SEVERAL.sub(joined, line)) for line in lines]
 
 
 def before_sections(
@@ -119,7 +125,7 @@ def after_sections(
     app: object, what: str, name: str, of: object, options: object, lines: list[str]
 ) -> None:
     """Hook of autodoc: what napoleon made of the sections."""
-    lines[:] = unlinked_types(lines)
+    lines[:] = plain_fields(lines)
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -21,6 +21,7 @@ def in_other_words(latex: str) -> str:
     """
     plain = latex.strip().removeprefix("`").removesuffix("`")
     plain = SUBSTACK.sub(r"\\begin{matrix}\1\\end{matrix}", plain)
+    plain = re.sub(r"\\dots(?![a-zA-Z])", r"\\ldots", plain)
     return re.sub(r"\\middle\s*", "", plain)
 
 

@@ -1,4 +1,8 @@
-"""The public modules of the packages, a page of the reference for each, and a list of them."""
+"""The public modules of the packages, and a page of the reference for each.
+
+A package lists its modules. They stand in no table of contents: a theme that shows the whole table
+beside every page would take an hour for five hundred of them.
+"""
 
 from __future__ import annotations
 
@@ -68,7 +72,8 @@ def page(name: str, path: Path, modules: dict[str, Path]) -> str:
     modules : dict of str to Path
         All public modules: a package lists its own.
     """
-    lines = [name, "=" * len(name), "", f".. automodule:: {name}"]
+    lines = [":orphan:", ""] if "." in name else []
+    lines += [name, "=" * len(name), "", f".. automodule:: {name}"]
     names = lazy_names(path)
     below = [other for other in modules if other.rpartition(".")[0] == name]
     if not names:
@@ -83,8 +88,6 @@ def page(name: str, path: Path, modules: dict[str, Path]) -> str:
     if below:
         lines += [".. rubric:: Modules", ""]
         lines += [f"* :doc:`{each}`: {first_line(modules[each])}" for each in below]
-        lines += ["", ".. toctree::", "   :hidden:", ""]
-        lines += [f"   {each}" for each in below]
         lines += [""]
     return "\n".join(lines)
 

@@ -7,8 +7,9 @@ from pathlib import Path, PurePosixPath
 
 from docs.site.places import DOCS, ROOT, for_site, local_files, place
 from docs.site.reference import contents, reference_pages
-from docs.site.toctree import LISTS, is_page, tables_of_contents
+from docs.site.toctree import LISTS, is_page, stands_alone, tables_of_contents
 
+ORPHAN = "---\norphan: true\n---\n\n"
 # Executed by `make notebooks`.
 EXECUTED = ROOT / "build" / "notebooks"
 REFERENCE = DOCS / "reference" / "README.md"
@@ -34,7 +35,9 @@ def texts() -> dict[PurePosixPath, str]:
     if REFERENCE in found:
         added[REFERENCE] = contents()
     return {
-        place(path): for_site(path, path.read_text()) + added.get(path, "")
+        place(path): ORPHAN * stands_alone(path)
+        + for_site(path, path.read_text())
+        + added.get(path, "")
         for path in found
         if path.suffix == ".md"
     }

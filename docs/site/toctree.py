@@ -14,14 +14,19 @@ from pathlib import Path
 from docs.site.places import DOCS, ROOT, local_files, place
 
 INDEX = DOCS / "index.md"
+THEOREMS = DOCS / "theorems"
 # Pages that list the pages beside or below them.
 LISTS = (
     INDEX,
-    DOCS / "theorems" / "README.md",
     DOCS / "decisions" / "README.md",
     DOCS / "integrations" / "README.md",
     DOCS / "README.md",  # what the others left
 )
+
+
+def stands_alone(path: Path) -> bool:
+    """Whether a page is in no table of contents: a theorem's, which the list of theorems links."""
+    return path.parent == THEOREMS and path.name not in {"README.md", "symbols.md"}
 
 
 def is_page(path: Path) -> bool:

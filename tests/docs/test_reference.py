@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from docs.site.docstrings import readable, readable_lines, unlinked_types
+from docs.site.docstrings import plain_fields, readable, readable_lines
 from docs.site.places import API, PACKAGES, place
 from docs.site.reference import page, public_modules, reference_pages
 from tests.repo.project import ROOT, project_files
@@ -17,13 +17,12 @@ def pages() -> dict[str, str]:
 
 
 def reached(pages: dict[str, str]) -> set[str]:
-    """The pages that tables of contents lead to from the packages' own."""
+    """The pages that links of lists lead to from the packages' own."""
     found, todo = set(), list(PACKAGES)
     while todo:
         name = todo.pop()
         found.add(name)
-        table = pages[name].partition(".. toctree::")[2]
-        todo += re.findall(r"^   ([\w.]+)$", table, flags=re.MULTILINE)
+        todo += re.findall(r"^\* :doc:`([\w.]+)`", pages[name], flags=re.MULTILINE)
     return found
 
 
@@ -41,7 +40,7 @@ def test_every_public_module_is_in_the_reference(pages):
 
 def test_every_page_is_reached(pages):
     assert reached(pages) == set(pages)
-    forgotten = {**pages, "bounds": pages["bounds"].replace("   bounds.proof\n", "")}
+    forgotten = {**pages, "bounds": pages["bounds"].replace("* :doc:`bounds.proof`", "*")}
     assert {"bounds.proof", "bounds.proof.step"} <= set(pages) - reached(forgotten)
 
 
@@ -117,9 +116,13 @@ def test_indented_code_after_a_colon_is_code():
 
 
 def test_types_are_no_links():
-    assert unlinked_types([r":type x: float \| None", ":param x: |y|"]) == [
+    assert plain_fields([r":type x: float \| None", ":param x: |y|"]) == [
         ":type x: ``float | None``",
         ":param x: |y|",
+    ]
+    assert plain_fields([":ivar a, b: C, d: e.", ":vartype a, b: int"]) == [
+        ":ivar a,b: C, d: e.",
+        ":vartype a,b: ``int``",
     ]
 
 

@@ -15,7 +15,16 @@ import pytest
 from docs.site.places import DOCS, LINK, ROOT, for_site, local_files, outside_code, place
 from docs.site.reference import reference_pages
 from docs.site.stage import copied, pages, stage, texts, write_if_other
-from docs.site.toctree import INDEX, LISTS, directive, listed, sections, tables_of_contents
+from docs.site.toctree import (
+    INDEX,
+    LISTS,
+    THEOREMS,
+    directive,
+    listed,
+    sections,
+    stands_alone,
+    tables_of_contents,
+)
 from tests.repo.project import project_files
 
 
@@ -89,11 +98,20 @@ def contents(written: dict[PurePosixPath, str]) -> list[PurePosixPath]:
 def test_every_page_stands_in_one_table_of_contents(written):
     entries = contents(written)
     assert sorted(entries) == sorted(set(entries))
-    wanted = {*map(place, pages())} - {place(INDEX)}
+    wanted = {place(path) for path in pages() if not stands_alone(path)} - {place(INDEX)}
     api = {path for path in entries if path.parts[:2] == ("reference", "api")}
     missing = sorted(path.as_posix() for path in wanted - set(entries))
     assert missing == [], "link these from docs/index.md"
     assert {path.name for path in api} == {"accountants", "bounds", "dp2theory"}
+
+
+def test_theorems_stand_alone_and_are_listed(written):
+    alone = {path for path in pages() if stands_alone(path)}
+    index = THEOREMS / "README.md"
+    assert len(alone) > 100
+    assert alone <= {*listed(index, index.read_text())}
+    for path in alone:
+        assert written[place(path)].startswith("---\norphan: true\n---\n")
 
 
 def test_a_forgotten_page_is_noticed():
