@@ -9,40 +9,109 @@ other seeds, and only that counts.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import exp, log
+from typing import Any
 
 import numpy as np
 
 from bounds.theorem import Theorem
+from dp2theory.resque.drift import INSTANCES
+from dp2theory.verification.bounds_balls import FUNCTIONS, Ball, Drift, Subproblem
+from dp2theory.verification.bounds_draws import Pool
 from dp2theory.verification.bounds_families import FAMILIES, Job, perform, unsatisfied
 from dp2theory.verification.bounds_margin import examine
-from dp2theory.verification.bounds_setting import PROBLEMS, Setting
+from dp2theory.verification.bounds_setting import Setting, attained
 from dp2theory.verification.verify_report import Test
 
-#: Runs of an instance during the search; hand-chosen.
-RUNS_OF_TRIAL = 8
 #: Share of the budget that is spent on random settings before the moves; hand-chosen.
 RANDOM = 0.4
-#: Ranges of the settings, on a logarithmic scale; hand-chosen.
-RANGES: Mapping[str, tuple[float, float]] = {
-    "noise_multiplier": (1e-6, 4.0),
-    "damping": (0.1, 3.0),
-    "rate": (0.02, 4.0),
-    "ratio": (0.2, 4.0),
+#: How far a move goes, on a logarithmic scale; hand-chosen.
+STRIDE = 0.4
+
+
+@dataclass(frozen=True)
+class Space:
+    """Settings that are searched; all ranges are hand-chosen.
+
+    Attributes
+    ----------
+    starts : sequence
+        Settings that others are made from, by changing their numbers.
+    reals : mapping of str to (float, float)
+        Ranges on a logarithmic scale.
+    wholes : mapping of str to (int, int)
+        Ranges of whole numbers.
+    sample : str
+        The field that says how many runs or draws there are.
+    few, many : int
+        How many during the search, and for the one that it found, in a quick call.
+    """
+
+    starts: Sequence[Any]
+    reals: Mapping[str, tuple[float, float]]
+    wholes: Mapping[str, tuple[int, int]]
+    sample: str = "runs"
+    few: int = 8
+    many: int = 32
+
+
+_LOSSES = Space(
+    [Setting(problem, records=32) for problem in ("absolute", "huber", "quadratic")]
+    + [replace(attained(6, 2), noise_multiplier=0.1)],
+    {
+        "noise_multiplier": (1e-6, 4.0),
+        "damping": (0.1, 3.0),
+        "rate": (0.02, 4.0),
+        "ratio": (0.2, 4.0),
+        "ema": (0.02, 0.95),
+    },
+    {"steps": (1, 24), "delay": (1, 24), "dimension": (1, 4), "batch_size": (1, 16)},
+)
+#: What is searched, by family; the other families hold at every setting by equations.
+SPACES: Mapping[str, Space] = {
+    **dict.fromkeys(("rates", "common", "freeze", "plain_sgd", "decaying"), _LOSSES),
+    "nonconvex": _LOSSES,
+    "staleness": replace(_LOSSES, starts=_LOSSES.starts[1:3]),
+    "estimator": Space(
+        [Pool(order=2), Pool(order=3), Pool(order=4)],
+        {"distance": (0.02, 0.5), "smoothing": (0.05, 2.0)},
+        {"dimension": (3, 8)},
+        sample="size",
+        few=2000,
+        many=20_000,
+    ),
+    "ball": Space(
+        [Ball(name) for name in FUNCTIONS],
+        {"radius": (0.02, 1.0), "accuracy": (1e-3, 0.3)},
+        {"dimension": (1, 32)},
+        sample="",
+    ),
+    "drift": Space(
+        [Drift(kind) for kind in INSTANCES],
+        {"ratio": (0.01, 0.7)},
+        {"steps": (1, 32)},
+        sample="paths",
+        few=300,
+        many=3000,
+    ),
+    "solver": Space(
+        [Subproblem()],
+        {"multiplier": (1.0, 20.0), "radius": (0.1, 0.4)},
+        {"dimension": (1, 6)},
+        few=8,
+        many=64,
+    ),
 }
-LONGEST, WIDEST = 24, 4
-#: Families in which settings are searched; theorem A's are too loose for it to tell anything.
-SEARCHED = ("rates", "common", "freeze", "plain_sgd", "decaying")
+SEARCHED = tuple(SPACES)
 
 
 @dataclass
 class _Best:
     slack: float = float("inf")
-    setting: Setting | None = None
+    setting: Any = None
     tried: int = 0
-    places: list[Setting] = field(default_factory=list)
 
 
 def sharpen(
@@ -51,7 +120,7 @@ def sharpen(
     *,
     seed: int,
     budget: int,
-    runs: int,
+    effort: int = 1,
 ) -> tuple[dict[str, list[Test]], float]:
     """Look for settings with a small slack.
 
@@ -64,8 +133,8 @@ def sharpen(
     seed : int
     budget : int
         Settings to try.
-    runs : int
-        Runs by which the best setting of each theorem is confirmed.
+    effort : int
+        By how much more runs the best setting of each theorem is confirmed than in a quick call.
 
     Returns
     -------
@@ -74,6 +143,7 @@ def sharpen(
     """
     began = time.process_time()
     make, covered = FAMILIES[family]
+    space = SPACES[family]
     wanted = {id: theorems[id] for id in covered if id in theorems}
     best = {id: _Best() for id in wanted}
     rng = np.random.default_rng([seed, list(FAMILIES).index(family)])
@@ -81,8 +151,8 @@ def sharpen(
     for trial in range(budget if wanted else 0):
         old = best[queue[trial % len(queue)]].setting
         fresh = old is None or trial < RANDOM * budget
-        setting = random_setting(rng) if fresh or old is None else moved(old, rng)
-        setting = replace(setting, runs=RUNS_OF_TRIAL, seed=seed)
+        setting = random_setting(space, rng) if fresh else moved(space, old, rng)
+        setting = _sized(space, setting, space.few, seed)
         for case in make(setting):
             for id in case.ids if case.model is not None else ():
                 assert case.model is not None
@@ -92,19 +162,20 @@ def sharpen(
                 found = examine(wanted[id], case.model)
                 if found.slack is not None and found.slack < best[id].slack:
                     best[id].slack, best[id].setting = found.slack, setting
-    return _confirmed(family, wanted, best, seed, runs), time.process_time() - began
+    return _confirmed(family, wanted, best, seed + 1, effort), time.process_time() - began
 
 
 def _confirmed(
-    family: str, wanted: Mapping[str, Theorem], best: Mapping[str, _Best], seed: int, runs: int
+    family: str, wanted: Mapping[str, Theorem], best: Mapping[str, _Best], seed: int, effort: int
 ) -> dict[str, list[Test]]:
-    by_setting: dict[Setting, list[str]] = {}
+    space = SPACES[family]
+    by_setting: dict[Any, list[str]] = {}
     for id, each in best.items():
         if each.setting is not None:
             by_setting.setdefault(each.setting, []).append(id)
     tests: dict[str, list[Test]] = {}
     for setting, ids in by_setting.items():
-        again = Job(family, replace(setting, runs=runs, seed=seed + 1))
+        again = Job(family, _sized(space, setting, effort * space.many, seed))
         found, _ = perform(again, {id: wanted[id] for id in ids})
         for id, results in found.items():
             tests[id] = [
@@ -114,38 +185,42 @@ def _confirmed(
     return tests
 
 
-def random_setting(rng: np.random.Generator) -> Setting:
-    """A setting from all over the ranges; |w| in one dimension is a problem like the others."""
-    problem = str(rng.choice(PROBLEMS))
-    single = problem == "slope"
-    steps = int(rng.integers(1, LONGEST + 1))
-    logs = {name: exp(rng.uniform(log(low), log(high))) for name, (low, high) in RANGES.items()}
-    return Setting(
-        problem=problem,
-        dimension=1 if single else int(rng.integers(1, WIDEST + 1)),
-        records=1 if single else 32,
-        batch_size=1 if single else int(rng.choice([1, 4, 16])),
-        steps=steps,
-        delay=int(rng.integers(1, steps + 1)),
-        ema=float(rng.choice([0.0, 0.25, 0.5, 0.9])),
-        noise_multiplier=logs["noise_multiplier"],
-        damping=logs["damping"],
-        rate=logs["rate"],
-        ratio=logs["ratio"],
-    )
+def _sized(space: Space, setting: Any, count: int, seed: int) -> Any:
+    """The setting with another number of runs, from other seeds, where it has any."""
+    return replace(setting, **{space.sample: count}, seed=seed) if space.sample else setting
 
 
-def moved(setting: Setting, rng: np.random.Generator) -> Setting:
+def random_setting(space: Space, rng: np.random.Generator) -> Any:
+    """A setting from all over the ranges."""
+    start = space.starts[int(rng.integers(len(space.starts)))]
+    changed: dict[str, Any] = {
+        name: exp(rng.uniform(log(low), log(high))) for name, (low, high) in space.reals.items()
+    }
+    for name, (low, high) in space.wholes.items():
+        changed[name] = int(rng.integers(low, high + 1))
+    return _allowed(start, changed)
+
+
+def moved(space: Space, setting: Any, rng: np.random.Generator) -> Any:
     """A setting near another: one or two of its numbers are changed."""
-    names = rng.choice([*RANGES, "steps", "delay", "ema"], size=int(rng.integers(1, 3)))
-    for name in names:
-        if name in RANGES:
-            low, high = RANGES[name]
-            near = getattr(setting, name) * exp(rng.normal() * 0.4)
-            setting = replace(setting, **{name: min(max(near, low), high)})
-        elif name == "ema":
-            setting = replace(setting, ema=min(max(setting.ema + rng.normal() * 0.2, 0.0), 0.95))
+    changed: dict[str, Any] = {}
+    for name in rng.choice([*space.reals, *space.wholes], size=int(rng.integers(1, 3))):
+        value = getattr(setting, name)
+        if name in space.reals:
+            low, high = space.reals[name]
+            changed[name] = min(max(value * exp(rng.normal() * STRIDE), low), high)
         else:
-            near = getattr(setting, name) + int(rng.integers(-3, 4))
-            setting = replace(setting, **{name: min(max(near, 1), LONGEST)})
-    return replace(setting, delay=min(setting.delay, setting.steps))
+            first, last = space.wholes[name]
+            changed[name] = min(max(value + int(rng.integers(-3, 4)), first), last)
+    return _allowed(setting, changed)
+
+
+def _allowed(setting: Any, changed: dict[str, Any]) -> Any:
+    """The setting with changes, but for those that it does not admit."""
+    if isinstance(setting, Setting):
+        if setting.problem == "slope":  # one record in one dimension
+            for name in ("dimension", "batch_size"):
+                changed.pop(name, None)
+        steps = changed.get("steps", setting.steps)
+        changed["delay"] = min(changed.get("delay", setting.delay), steps)
+    return replace(setting, **changed)

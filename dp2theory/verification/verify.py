@@ -43,10 +43,10 @@ class _Effort:
 
     models: int
     budget: int  # settings that a search tries, for each family of runs
-    confirming: int  # runs of the settings that a search found
+    confirming: int  # by how much more runs a search confirms what it found
 
 
-_EFFORTS = {"quick": _Effort(12, 6, 32), "full": _Effort(400, 120, 128)}
+_EFFORTS = {"quick": _Effort(12, 6, 1), "full": _Effort(400, 120, 4)}
 
 
 def verify(
@@ -220,7 +220,7 @@ def _carry_out(unit: _Unit, known: Mapping[str, Theorem], done: dict[str, Report
     from dp2theory.verification.bounds_search import sharpen
 
     found = sharpen(
-        unit.job, theorems, seed=unit.seed, budget=effort.budget, runs=effort.confirming
+        unit.job, theorems, seed=unit.seed, budget=effort.budget, effort=effort.confirming
     )
     return _Answer(*found)
 

@@ -8,8 +8,10 @@ from bounds import theorems
 from bounds.model import Model
 from bounds.operators import E, RandomVariable
 from bounds.theorem import Kind, Source, Theorem
+from dp2theory.verification import bounds_pep
 from dp2theory.verification.bounds_families import FAMILIES, Job, jobs, perform
 from dp2theory.verification.bounds_margin import examine
+from dp2theory.verification.bounds_search import SPACES, moved, random_setting, sharpen
 from dp2theory.verification.bounds_setting import Setting, attained
 from dp2theory.verification.verify import verify
 from dp2theory.verification.verify_reasons import REASONS, why_not
@@ -124,6 +126,37 @@ def test_refused(options, words):
         verify(**options)
     for word in words:
         assert word in str(refusal.value)
+
+
+def test_a_search_closes_in_and_confirms_by_other_runs():
+    wanted = {"resque.drift": theorems()["resque.drift"]}
+    few, many = (sharpen("drift", wanted, seed=0, budget=budget)[0] for budget in (1, 12))
+    (first,), (last,) = few["resque.drift"], many["resque.drift"]
+    assert 1 <= last.slack <= first.slack
+    assert last.searched == 12
+    assert last.count == SPACES["drift"].many
+    assert last.what.startswith("found by search: ")
+
+
+@pytest.mark.parametrize("family", SPACES)
+def test_settings_stay_in_their_ranges(family):
+    space, rng = SPACES[family], np.random.default_rng(0)
+    setting = random_setting(space, rng)
+    for _ in range(50):
+        setting = moved(space, setting, rng)
+        for name, (low, high) in {**space.reals, **space.wholes}.items():
+            alone = getattr(setting, "problem", "") == "slope"
+            if not (alone and name in ("dimension", "batch_size")):
+                assert low <= getattr(setting, name) <= high or name == "batch_size"
+        assert getattr(setting, "delay", 1) <= getattr(setting, "steps", 1)
+
+
+def test_without_pepit_a_note_says_so(monkeypatch):
+    monkeypatch.setattr(bounds_pep, "find_spec", lambda _name: None)
+    theorem = theorems()["dp2.dp-sgd.any-step"]
+    assert bounds_pep.try_worst_case(theorem, full=True) == ()
+    (note,) = bounds_pep.missing()
+    assert "extra `pep`" in note
 
 
 def test_every_reason_is_needed():
