@@ -105,14 +105,6 @@ def gaussian_error(epsilon: float, gap: float) -> float:
     return _UNIT * (_FLAT + 4 * (abs(start) + 2) * (abs(epsilon) / gap + gap))
 
 
-def log_sampled_delta(epsilon: float, q: float, sigma: float, direction: Direction) -> float:
-    """log δ(ε) of one Poisson-sampled Gaussian release, in closed form.
-
-    See ``sampled_delta``, which also returns an error bar.
-    """
-    return sampled_delta(epsilon, q, sigma, direction)[0]
-
-
 def sampled_delta(
     epsilon: float, q: float, sigma: float, direction: Direction
 ) -> tuple[float, float]:

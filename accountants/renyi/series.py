@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,19 +9,7 @@ Array = NDArray[np.float64]
 
 ROUND = 2.0**-53
 _NEAR = 0.25
-_EXP = tuple(1 / math.factorial(k) for k in range(17, 1, -1))
 _LOG = tuple((-1) ** k / (k * (k - 1)) for k in range(27, 1, -1))
-
-
-def exp_excess(x: Array) -> Array:
-    """exp(x) - 1 - x >= 0."""
-    near = np.abs(x) < _NEAR
-    inner = np.where(near, x, 0.0)
-    total = np.zeros_like(inner)
-    for coefficient in _EXP:
-        total = total * inner + coefficient
-    with np.errstate(over="ignore"):
-        return np.where(near, total * inner * inner, np.expm1(x) - x)
 
 
 def entropy_excess(w: Array, log_ratio: Array) -> Array:

@@ -268,12 +268,6 @@ def closed_rho(law: CopyLaw, gap: float, omega: ArrayLike) -> Array:
         return eta * slope * (1 + 1e-11)
 
 
-def gaussian_closed_form(law: CopyLaw, gap: float, omega: float) -> ApproximateTruncatedCdp:
-    """Truncated curve of one sampled Gaussian release with the slope of ``closed_rho``."""
-    rho = float(closed_rho(law, gap, omega)[0])
-    return ApproximateTruncatedCdp(TruncatedCdp(rho, omega), law.tail)
-
-
 def leading_constant(noise: float) -> float:
     """C(s) = 4 s^2 int_0^inf e^x delta_{1/s}(x) dx: I(1)/(q^2 rho) as q -> 0.
 

@@ -157,8 +157,6 @@ def _function(request: Request) -> "StochasticFunction":
     if request.mode == "private" and request.records == 1:
         raise ValueError("--records 1: private needs at least 2 records")
     function = function_named(name, **options)
-    if request.mode == "private" and request.records == 1:
-        raise ValueError("--records 1: must be at least 2 with private")
     if request.mode == "private" and function.sample_size < 2:
         raise ValueError(
             f"--function {name}: is no mean over records, and private needs one: absolute, hinge, "
