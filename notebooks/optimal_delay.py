@@ -156,7 +156,7 @@ assert all(one.measured <= one.saturation for found in measured.values() for one
 
 # %%
 rates = {"hetA": 10.0, "hetC": 3.0}
-tried = {"hetA": (4, 9, 19, 39, 78, 156), "hetC": (4, 9, 15, 39, 78)}
+tried = {"hetA": (4, 19, 39, 78, 156), "hetC": (4, 9, 15, 39, 78)}
 seeds = range(100, 102), range(100, 104)
 results, figure = {}, plt.figure(figsize=(9, 3.2), layout="constrained")
 for place, name in enumerate(problems):
