@@ -16,7 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import dp_accounting
-from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
+from dp_accounting.privacy_accountant import (
+    NeighboringRelation,
+    PrivacyAccountant,
+    UnsupportedEventError,
+)
 
 from accountants.ledger_runs import history_from_json, runs_from_json
 from accountants.ledger_trees import Malformed, event_from_json, event_to_json, is_tree
@@ -198,7 +202,7 @@ def restore(state: Mapping[str, Any] | str) -> Any:
     if not isinstance(state, Mapping) or state.get("format") != STATE_FORMAT:
         raise Malformed("$", state, f'a state: an object with "format": "{STATE_FORMAT}"')
     name = _of_state(state, "accountant")
-    if name not in _HOMES:
+    if not isinstance(name, str) or name not in _HOMES:
         raise Malformed("$.accountant", name, f"one of {', '.join(_HOMES)}")
     settings = _of_state(state, "settings")
     if not isinstance(settings, Mapping):
@@ -220,7 +224,7 @@ def restore(state: Mapping[str, Any] | str) -> Any:
     try:
         for part in parts:
             accountant.compose(part)
-    except ValueError as error:
+    except (ValueError, UnsupportedEventError) as error:  # no accountant saved what it refuses
         raise ValueError(f"$.ledger: {error}") from None
     return accountant
 
@@ -280,7 +284,7 @@ def _parse(text: str) -> Any:
         if len(found) < len(pairs):
             keys = [key for key, _ in pairs]
             twice = next(key for key in keys if keys.count(key) > 1)
-            raise ValueError(f"key {twice!r}: must stand only once in its object")
+            raise ValueError(f"key {twice!r:.60}: must stand only once in its object")
         return found
 
     try:

@@ -40,7 +40,9 @@ class Malformed(ValueError):
     """
 
     def __init__(self, place: str, found: Any, allowed: str) -> None:
-        super().__init__(f"{place}: {_short(found)}: must be {allowed}")
+        # A key of the file's own may be of any length.
+        where = place if len(place) <= 400 else f"{place[:200]}…{place[-200:]}"
+        super().__init__(f"{where}: {_short(found)}: must be {allowed}")
         self.place = place
 
 
@@ -202,7 +204,7 @@ def _class_of(module: Any, name: Any, place: str) -> type[dp_accounting.DpEvent]
         known = ", ".join(sorted(known_classes()))
         raise Malformed(f"{place}.class_name", name, f"one of {known}")
     homes = {kind.__module__, kind.__module__.split(".", maxsplit=1)[0]}
-    if module not in homes:
+    if not isinstance(module, str) or module not in homes:
         raise Malformed(f"{place}.module_name", module, f"{kind.__module__} for a {name}")
     return kind
 

@@ -98,12 +98,18 @@ def read_spec(path: str | Path) -> Spec:
         raise ValueError(f"spec={str(path)!r} is larger than {MAX_BYTES:,} bytes: no spec is")
     try:
         document = tomllib.loads(raw.decode("utf-8"))
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ValueError(f"spec={str(path)!r} is no TOML: {error}") from None
+    except (ValueError, RecursionError) as error:  # ValueError: thousands of digits, too
+        raise ValueError(f"spec={str(path)!r} is no TOML: {_short(error)}") from None
     try:
         return parse_spec(document)
     except ValueError as error:
-        raise ValueError(f"spec={str(path)!r}: {error}") from None
+        raise ValueError(f"spec={str(path)!r}: {_short(error)}") from None
+
+
+def _short(error: Exception) -> str:
+    """The message, without the middle where a key or value of the file is of any length."""
+    text = str(error)
+    return text if len(text) <= 1200 else f"{text[:600]} … {text[-600:]}"
 
 
 def parse_spec(document: Mapping[str, Any]) -> Spec:
@@ -143,31 +149,37 @@ def parse_spec(document: Mapping[str, Any]) -> Spec:
     record_every = document.get("record_every")
     if record_every is not None:
         whole_number("record_every", record_every)
-    spec = Spec(
-        settings=_settings(document, problems, tables),
+    choices = _choices(document, methods, tune)
+    seeds = _seeds(document.get("seeds", 1))
+    runs = sum(len(choices[method]) for method in methods) * len(seeds)
+    return Spec(
+        settings=_settings(document, problems, tables, runs),
         methods=methods,
-        choices=_choices(document, methods, tune),
-        seeds=_seeds(document.get("seeds", 1)),
+        choices=choices,
+        seeds=seeds,
         tune=tune,
         tune_seeds=whole_number("tune_seeds", document.get("tune_seeds", 3), maximum=1000),
         record_every=record_every,
     )
-    if spec.cells * len(spec.seeds) > MAX_RUNS:
-        raise ValueError(
-            f"the spec asks for {spec.cells * len(spec.seeds):,} runs, must be at most {MAX_RUNS:,}"
-        )
-    return spec
+
+
+def _few(runs: int) -> None:
+    """Refuse more runs than a sweep has, before they are listed one by one."""
+    if runs > MAX_RUNS:
+        raise ValueError(f"the spec asks for {runs:,} runs, must be at most {MAX_RUNS:,}")
 
 
 def _settings(
-    document: Mapping[str, Any], problems: Sequence[str], tables: Mapping[str, Any]
+    document: Mapping[str, Any], problems: Sequence[str], tables: Mapping[str, Any], runs: int
 ) -> tuple[Setting, ...]:
+    """Return the settings, each with so many runs."""
     epsilons: tuple[float | None, ...] = (None,)
     if "epsilons" in document:
         epsilons = _listed("epsilons", document["epsilons"], _epsilon)
     samplings = ("poisson",)
     if "samplings" in document:
         samplings = _listed("samplings", document["samplings"], _sampling)
+    _few(len(problems) * len(samplings) * len(epsilons) * runs)
     shared = {name: document[name] for name in _SIZES if name in document}
     made = []
     for problem in problems:
@@ -231,6 +243,7 @@ def _choices(
             [(name, value) for value in _listed(f"{label}.{name}", values, _plain)]
             for name, values in own.items()
         ]
+        _few(math.prod(map(len, axes)))
         choices[method] = tuple(dict(one) for one in itertools.product(*axes))
     return choices
 
@@ -252,11 +265,13 @@ def _listed(name: str, value: Any, check: Callable[[str, Any], Any]) -> tuple[An
     if not values:
         raise ValueError(f"{name}=[] must hold at least one value")
     checked = [check(name, one) for one in values]
-    for place, one in enumerate(checked):
+    seen = set()
+    for one in checked:
         # 1, 1.0 and true are equal in Python, and only the first two mean the same here.
-        if any(one == other and isinstance(one, bool) == isinstance(other, bool)
-               for other in checked[:place]):  # fmt: skip
+        key = (isinstance(one, bool), one)
+        if key in seen:
             raise ValueError(f"{name} holds {one!r} twice")
+        seen.add(key)
     return tuple(checked)
 
 

@@ -82,7 +82,7 @@ def load_pilot(path: str | Path) -> PilotState:
         raise ValueError(f"{path}: damaged pilot state (its digest does not match its content)")
     try:
         return _rebuild(json.loads(text), arrays)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path}: inconsistent pilot state: {_line(error)}") from None
 
 
@@ -124,6 +124,9 @@ def check_continues(state: PilotState, problem: Problem) -> None:
 def _rebuild(meta: dict[str, Any], arrays: dict[str, NDArray[Any]]) -> PilotState:
     if meta["format"] != FORMAT:
         raise ValueError(f"format={meta['format']!r}: this version reads {FORMAT!r}")
+    for name, array in arrays.items():
+        if array.dtype.kind not in "iuf":
+            raise ValueError(f"{name} holds {array.dtype}, must hold numbers")
     budget = Budget(**meta["budget"])
     blocks = BlockMeans.from_arrays(arrays)
     parameters = arrays["parameters"].astype(np.float64)

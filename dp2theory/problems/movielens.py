@@ -83,11 +83,13 @@ def read_ratings(lines: Iterable[str], source: str) -> tuple[IndexArray, IndexAr
     Raises
     ------
     ValueError
-        At the first malformed line, with its number (from 1), and for no line at all.
+        At the first malformed line, with its number (from 1), and for fewer than two lines.
     """
     rows = [_parse(line, number, source) for number, line in enumerate(lines, start=1)]
     if not rows:
         raise ValueError(f"path={source!r} is empty, must hold at least one rating")
+    if len(rows) < 2:
+        raise ValueError(f"path={source!r} holds 1 rating, needs at least 2")
     users, items, values = zip(*rows, strict=True)
     return (
         np.asarray(users, dtype=np.int64),

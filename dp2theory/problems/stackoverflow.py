@@ -156,7 +156,7 @@ def _json_lines(path: Path) -> Iterator[Example]:
             where = f"path={str(path)!r}, line {number}"
             try:
                 found = json.loads(line)
-            except (json.JSONDecodeError, RecursionError) as error:
+            except (ValueError, RecursionError) as error:  # ValueError: thousands of digits, too
                 raise ValueError(f"{where}: is no JSON ({error})") from None
             if not isinstance(found, dict):
                 raise ValueError(f"{where}: must be an object with tokens, title and tags")
@@ -190,6 +190,9 @@ def _example(fields: Any, where: str) -> Example:
 
 def _text(value: Any, name: str, where: str) -> str:
     if not isinstance(value, str) or len(value) > _LARGEST_FIELD:
-        shown = f"{value!r:.60}" if not isinstance(value, str) else f"of {len(value)} characters"
+        if isinstance(value, str):
+            shown = f"of {len(value)} characters"
+        else:  # of a list the kind only: it may be nested too deeply to be shown
+            shown = type(value).__name__ if isinstance(value, list | dict) else f"{value!r:.60}"
         raise ValueError(f"{where}: {name} {shown} must be a text of at most {_LARGEST_FIELD}")
     return value
