@@ -160,10 +160,10 @@ def figure(drawn: Any, label: str, caption: str, *, wide: bool = False) -> str:
         Several axes side by side, which narrow screens scroll through.
     """
     source = plots.to_data_uri(drawn)
+    below = f"<figcaption>{html.escape(caption)}</figcaption>" if caption else ""
     return (
         f"<figure{' class=wide' if wide else ''}><img src='{source}' "
-        f"alt='{html.escape(label, quote=True)}'><figcaption>{html.escape(caption)}</figcaption>"
-        "</figure>"
+        f"alt='{html.escape(label, quote=True)}'>{below}</figure>"
     )
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
 UPPER, LOWER, BAD, CLOSE = "#0072B2", "#009E73", "#D55E00", "#E69F00"
 VERDICT_COLOURS = {"holds": "#009E73", "violated": BAD}
-#: Rows in one picture; the tables of a page hold them all.
-MOST = 60
+#: Theorems in one picture.
+MOST = 40
 _CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#332288", "#999933")
 
 
@@ -164,37 +164,35 @@ def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> 
         return figure
 
 
-def slack_figure(verdicts: Sequence[Mapping[str, Any]]) -> Figure:
-    """Bound over measurement, theorem by theorem, on a logarithmic scale; 1 is tight."""
+def slack_figures(verdicts: Sequence[Mapping[str, Any]]) -> list[Figure]:
+    """Bound over measurement, theorem by theorem, on one logarithmic scale; 1 is tight.
+
+    So many theorems to a figure that their names can be read; none where no ratio is known.
+    """
+    shown = [each for each in verdicts if (finite(each["slack"]) or 0.0) > 0]
+    slacks = [float(each["slack"]) for each in shown]
+    limits = min([*slacks, 0.8]) / 1.2, max([*slacks, 1.6]) * 1.2
+    return [_slacks(shown[first : first + MOST], limits) for first in range(0, len(shown), MOST)]
+
+
+def _slacks(verdicts: Sequence[Mapping[str, Any]], limits: tuple[float, float]) -> Figure:
     from matplotlib.ticker import MaxNLocator, NullFormatter
 
-    shown = [
-        each for each in verdicts if (slack := finite(each["slack"])) is not None and slack > 0
-    ]
-    left_out, shown = len(shown) - MOST, shown[:MOST]
     with styled():
-        figure, (axes,) = new_figure(size=(6.4, 1.6 + 0.24 * max(len(shown), 4)))
+        figure, (axes,) = new_figure(size=(6.4, 1.6 + 0.24 * max(len(verdicts), 4)))
         axes.set_title("Bound / measured, smallest that was found")
         axes.set_xlabel("bound / measured (1: tight; below 1: violated)")
-        if left_out > 0:
-            axes.set_xlabel(axes.get_xlabel() + f"\n{left_out} more are in the table")
-        if not shown:
-            axes.text(0.5, 0.5, "nothing was tested", transform=axes.transAxes, ha="center")
-            axes.set_yticks([])
-            return figure
-        slacks = [float(each["slack"]) for each in shown]
-        low, high = min([*slacks, 0.8]) / 1.2, max([*slacks, 1.6]) * 1.2
         axes.set_xscale("log")
-        axes.set_xlim(low, high)
+        axes.set_xlim(*limits)
         axes.xaxis.set_major_formatter(_plain)
         axes.xaxis.set_minor_formatter(NullFormatter())
-        if high / low < 10:
+        if limits[1] / limits[0] < 10:
             axes.xaxis.set_major_locator(MaxNLocator(5))
         axes.axvline(1.0, color=MUTED, linewidth=1.0)
-        for row, each in enumerate(shown):
+        for row, each in enumerate(verdicts):
             colour = VERDICT_COLOURS.get(each["verdict"], MUTED)
             axes.plot(each["slack"], row, "o", color=colour)
-        _rows(axes, [str(each["id"]) for each in shown], size=7)
+        _rows(axes, [str(each["id"]) for each in verdicts], size=7)
         return figure
 
 

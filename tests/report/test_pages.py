@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from dp2theory.report import html_ledger, html_numbers, html_page, tables
+from dp2theory.report import html_ledger, html_numbers, html_page, html_plots, tables
 from dp2theory.report.html import write_plan_report
 from dp2theory.report.html_account import write_account_report
 from dp2theory.report.html_audit import write_optimizer_audit_report
@@ -148,6 +148,17 @@ def test_verdicts_are_worded(tmp_path):
         write(tmp_path / "p.html", document())
         text = self_contained((tmp_path / "p.html").read_text(encoding="utf-8")).text
         assert words in text, name
+
+
+def test_many_theorems_take_several_pictures_on_one_scale():
+    one = documents.verify_document()["result"]["theorems"][0]
+    many = [one | {"slack": slack} for slack in [0.5, *[1.5] * 80, "inf", None]]
+    figures = html_plots.slack_figures(many)
+    axes = [figure.axes[0] for figure in figures]
+    assert [len(each.get_yticklabels()) for each in axes] == [40, 40, 1]
+    assert len({each.get_xlim() for each in axes}) == 1
+    assert axes[0].get_xlim()[0] < 0.5
+    assert html_plots.slack_figures(many[-2:]) == []
 
 
 def test_interrupted_and_empty_sweeps_have_a_page(tmp_path):
