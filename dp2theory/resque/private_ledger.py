@@ -7,7 +7,6 @@ that were released: what may be claimed is the cap.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,12 +21,11 @@ from accountants.tcdp.accountant import TruncatedCdpAccountant
 from dp2theory.problems.validation import whole_number
 from dp2theory.resque.private_part import RELATION, PartPlan
 
-__all__ = ["ACCOUNTANTS", "Ledger", "PartLedger", "Row"]
+__all__ = ["ACCOUNTANTS", "Ledger", "PartLedger", "Row", "epsilon_by_accountant"]
 
-#: Columns of the table: the tightest, and the order of the others where calls are many.
+#: In the order that is claimed for many calls; for a few, advanced composition is ahead of two.
 ACCOUNTANTS = ("exact", "renyi", "tcdp", "advanced")
-_CLASSES = {
-    "exact": ExactAccountant,
+_OTHERS = {
     "renyi": RenyiAccountant,
     "tcdp": TruncatedCdpAccountant,
     "advanced": AdvancedCompositionAccountant,
@@ -83,8 +81,8 @@ class Row:
         """Return a JSON-ready dict; infinities are the string "inf"."""
         return {
             "accountant": self.accountant,
-            "guaranteed": _bracket_json(self.guaranteed),
-            "executed": _bracket_json(self.executed),
+            "guaranteed": self.guaranteed.to_json(),
+            "executed": self.executed.to_json(),
         }
 
 
@@ -133,23 +131,15 @@ class Ledger:
             In the order of `ACCOUNTANTS`. The lower end is the exact accountant's in every row:
             it is attained by a mechanism that the events describe.
         """
+        guaranteed = [epsilon_by_accountant(event, target_delta) for event in self.guaranteed]
+        executed = [epsilon_by_accountant(event, target_delta) for event in self.executed]
         return tuple(
             Row(
                 name,
-                self._bracket(name, self.guaranteed, target_delta),
-                self._bracket(name, self.executed, target_delta),
+                _largest([part[name] for part in guaranteed]),
+                _largest([part[name] for part in executed]),
             )
             for name in ACCOUNTANTS
-        )
-
-    def _bracket(self, name: str, events: Sequence[dp_accounting.DpEvent], delta: float) -> Bracket:
-        exact = [_exact(event, delta) for event in events]
-        if name == "exact":
-            return _largest(exact)
-        uppers = [_CLASSES[name](RELATION).compose(event).get_epsilon(delta) for event in events]
-        # Each answer is an upper end of one number, so none is below what is attained.
-        return _largest(
-            [Bracket(min(low.lower, up), up) for low, up in zip(exact, uppers, strict=True)]
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -170,16 +160,32 @@ class Ledger:
         }
 
 
+def epsilon_by_accountant(event: dp_accounting.DpEvent, target_delta: float) -> dict[str, Bracket]:
+    """Epsilon of an event when a record is replaced, by the names in `ACCOUNTANTS`.
+
+    Parameters
+    ----------
+    event : DpEvent
+    target_delta : float
+        delta in [0, 1].
+
+    Returns
+    -------
+    dict of str to Bracket
+        The lower end is the exact accountant's in all of them.
+    """
+    exact = _exact(event, target_delta)
+    found = {"exact": exact}
+    for name, kind in _OTHERS.items():
+        upper = kind(RELATION).compose(event).get_epsilon(target_delta)
+        # All bound the same number from above, and it is at least what is attained.
+        found[name] = Bracket(min(exact.lower, upper), upper)
+    return found
+
+
 def _exact(event: dp_accounting.DpEvent, delta: float) -> Bracket:
     return ExactAccountant(RELATION).compose(event).epsilon_bracket(delta)
 
 
 def _largest(brackets: Sequence[Bracket]) -> Bracket:
     return Bracket(max(each.lower for each in brackets), max(each.upper for each in brackets))
-
-
-def _bracket_json(bracket: Bracket) -> dict[str, Any]:
-    return {
-        "lower": "inf" if math.isinf(bracket.lower) else bracket.lower,
-        "upper": "inf" if math.isinf(bracket.upper) else bracket.upper,
-    }

@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from accountants.events import resque_event
 from bounds import theorems
+from dp2theory.resque.private_ledger import ACCOUNTANTS, epsilon_by_accountant
 
 if TYPE_CHECKING:
     from accountants import Bracket
 
-#: In the order that is claimed for many calls; for a few, advanced composition is ahead of two.
-NAMES = ("exact", "renyi", "tcdp", "advanced")
 #: Records, dimension, and noise over the sensitivity of one draw.
 SETTINGS = ((100_000, 100, 2), (100_000, 100, 4), (100_000, 100, 8), (10_000, 1000, 4),
             (10_000, 1000, 8))  # fmt: skip
@@ -47,7 +47,7 @@ class AccountedRow:
     @property
     def ordered(self) -> bool:
         """Whether every upper end is below the next one."""
-        ends = [self.epsilon[name].upper for name in NAMES]
+        ends = [self.epsilon[name].upper for name in ACCOUNTANTS]
         return all(one < other for one, other in pairwise(ends))
 
     def to_json(self) -> dict[str, Any]:
@@ -73,16 +73,6 @@ def account(dataset_size: int, dimension: int, noise_over_sensitivity: float) ->
     noise_over_sensitivity : float
         Half of the noise multiplier: replacing a draw moves a sum by up to twice its norm.
     """
-    from accountants import (
-        AdvancedCompositionAccountant,
-        Bracket,
-        ExactAccountant,
-        NeighboringRelation,
-        RenyiAccountant,
-        TruncatedCdpAccountant,
-    )
-    from accountants.events import resque_event
-
     rate = theorems()["resque.private.rate"]
     where: dict[str, Any] = {
         "dataset_size": dataset_size,
@@ -98,15 +88,5 @@ def account(dataset_size: int, dimension: int, noise_over_sensitivity: float) ->
         failure_probability=0.0,
         calls=calls,
     )
-    relation = NeighboringRelation.REPLACE_ONE
-    exact = ExactAccountant(relation).compose(event).epsilon_bracket(DELTA)
-    epsilon = {"exact": exact}
-    for name, kind in (
-        ("renyi", RenyiAccountant),
-        ("tcdp", TruncatedCdpAccountant),
-        ("advanced", AdvancedCompositionAccountant),
-    ):
-        upper = kind(relation).compose(event).get_epsilon(DELTA)
-        # Each bounds the same number, of which at least the exact accountant's lower end is true.
-        epsilon[name] = Bracket(min(exact.lower, upper), upper)
+    epsilon = epsilon_by_accountant(event, DELTA)
     return AccountedRow(dataset_size, dimension, calls, draws, noise_multiplier, DELTA, epsilon)

@@ -8,7 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from dp2theory.experiments.resque.accounting import NAMES, SETTINGS, AccountedRow, account
+from dp2theory.experiments.resque.accounting import SETTINGS, AccountedRow, account
 from dp2theory.experiments.resque.fig1 import (
     Crossing,
     fewest_gate,
@@ -20,6 +20,7 @@ from dp2theory.experiments.resque.fig1 import (
 from dp2theory.experiments.resque.rates import RateRow, private_exponents
 from dp2theory.experiments.resque.request import ResqueRequest
 from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdict
+from dp2theory.resque.private_ledger import ACCOUNTANTS
 from dp2theory.resque.private_study import METHODS, PrivateRow, PrivateStudy, private_study
 
 TITLE = "Private methods: exponents of n, four accountants, and our runs"
@@ -157,7 +158,7 @@ def order_gate(rows: Sequence[AccountedRow]) -> Gate:
     """exact < Rényi < truncated CDP < advanced composition in every setting."""
     told = [
         f"n = {row.dataset_size:,}, noise/sensitivity {row.noise_multiplier / 2:g}: "
-        + " < ".join(f"{row.epsilon[name].upper:.5g}" for name in NAMES)
+        + " < ".join(f"{row.epsilon[name].upper:.5g}" for name in ACCOUNTANTS)
         for row in rows
     ]
     broken = [row for row in rows if not row.ordered]
