@@ -38,6 +38,14 @@ def real_in(name: str, value: Any, low: float, high: float, *, open_high: bool =
     return number
 
 
+def open_unit(name: str, value: Any) -> float:
+    """Return `value` as a float in (0, 1), or raise ValueError."""
+    number = real_in(name, value, 0.0, 1.0, open_high=True)
+    if number == 0:
+        raise ValueError(f"{name}={value!r} must be in (0, 1)")
+    return number
+
+
 def whole_number(name: str, value: Any, *, minimum: int = 1, maximum: int | None = None) -> int:
     """Return `value` as an int in ``[minimum, maximum]``, or raise ValueError."""
     allowed = f"an integer >= {minimum}" + ("" if maximum is None else f" and <= {maximum}")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from dp2theory.problems.validation import real_in
 from dp2theory.resque.counters import Counts
 from dp2theory.resque.functions import Array, Recorded, StochasticFunction, check_function
 
@@ -118,14 +117,6 @@ def check_planned(function: Any, dataset_size: int, lipschitz: float) -> Stochas
         if found != planned:
             raise ValueError(f"function.{name}={found!r}: must be {planned!r}, as in the plan")
     return checked
-
-
-def open_unit(name: str, value: Any) -> float:
-    """Return a number in (0, 1), or raise ValueError."""
-    number = real_in(name, value, 0.0, 1.0, open_high=True)
-    if number == 0:
-        raise ValueError(f"{name}={value!r} must be in (0, 1)")
-    return number
 
 
 def project(x: Array, center: Array, radius: float) -> Array:

@@ -14,12 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.problems.validation import open_unit, positive_real, whole_number
 from dp2theory.resque.baseline_run import (
     BaselineRun,
     check_planned,
     check_private,
-    open_unit,
     project,
     shortened,
 )

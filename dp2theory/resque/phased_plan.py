@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp2theory.problems.validation import positive_real, whole_number
-from dp2theory.resque.baseline_run import check_private, open_unit
+from dp2theory.problems.validation import open_unit, positive_real, whole_number
+from dp2theory.resque.baseline_run import check_private
 from dp2theory.resque.functions import StochasticFunction
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp2theory.problems.validation import positive_real, whole_number
-from dp2theory.resque.baseline_run import open_unit
+from dp2theory.problems.validation import open_unit, positive_real, whole_number
 from dp2theory.resque.baselines import BASELINES, run_private_baseline
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.counters import Counts

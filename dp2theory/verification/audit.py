@@ -22,7 +22,7 @@ import numpy as np
 
 from dp2theory.optimizers.steps import Optimizer
 from dp2theory.problems.protocol import Problem
-from dp2theory.problems.validation import real_in, whole_number
+from dp2theory.problems.validation import open_unit, real_in, whole_number
 from dp2theory.verification.attacks import Score, attacks_on
 from dp2theory.verification.clopper_pearson import Evidence, largest_provable
 from dp2theory.verification.decision import Test, choose_test
@@ -229,8 +229,8 @@ def audit_optimizer(
             f"trials={trials} with steps={steps}: their product must be at most {MOST_STEPS:,}, as "
             "every release is kept"
         )
-    _open_unit("delta", delta)
-    _open_unit("error", error)
+    open_unit("delta", delta)
+    open_unit("error", error)
     whole_number("seed", seed, minimum=0)
     if claimed_epsilon is not None:
         real_in("claimed_epsilon", claimed_epsilon, 0.0, float("inf"))
@@ -277,7 +277,7 @@ def audit_optimizer(
     evidence = test.evidence(score(fresh[0]), score(fresh[1]), error)
     assert event is not None
     account = _account(event, relation, claimed_epsilon)
-    deltas = [] if claimed_epsilon is not None else _deltas(evidence)
+    deltas = [] if claimed_epsilon is not None else telling_deltas(evidence)
     points = [AtDelta(d, evidence.epsilon_lower(d), account(d)) for d in (delta, *deltas)]
     return AuditResult(
         optimizer=name,
@@ -348,14 +348,7 @@ def _account(event: DpEvent, relation: str, claimed: float | None) -> Callable[[
     return accountant.epsilon_bracket
 
 
-def _deltas(evidence: Evidence) -> list[float]:
+def telling_deltas(evidence: Evidence) -> list[float]:
     """Deltas at which this evidence says something, all below the chance of a hit."""
     deltas = [share * evidence.power for share in (0.03, 0.2, 0.5, 0.8)]
     return [delta for delta in deltas if evidence.epsilon_lower(delta) > 0]
-
-
-def _open_unit(name: str, value: float) -> float:
-    number = real_in(name, value, 0.0, 1.0, open_high=True)
-    if number == 0:
-        raise ValueError(f"{name}={value!r} must be in (0, 1)")
-    return number

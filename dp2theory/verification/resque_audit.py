@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dp2theory.problems.validation import positive_real, whole_number
-from dp2theory.resque.baseline_run import open_unit
+from dp2theory.problems.validation import open_unit, positive_real, whole_number
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.functions import Array
 from dp2theory.resque.localization import PrivateBallOracle, Release
 from dp2theory.resque.losses import AbsoluteLoss
-from dp2theory.verification.audit import AtDelta
+from dp2theory.verification.audit import AtDelta, telling_deltas
 from dp2theory.verification.clopper_pearson import Evidence, largest_provable
 from dp2theory.verification.decision import Test, choose_test
 
@@ -229,7 +228,7 @@ def audit_ball(
     fresh = [side @ direction for side in see(pair, trials)]
     evidence = test.evidence(fresh[0], fresh[1], error)
     account = _account(setting.noise_multiplier)
-    deltas = (delta, *_deltas(evidence))
+    deltas = (delta, *telling_deltas(evidence))
     points = [AtDelta(each, evidence.epsilon_lower(each), account(each)) for each in deltas]
     return BallAudit(
         points[0],
@@ -302,12 +301,6 @@ def _account(noise_multiplier: float) -> Any:
     event: DpEvent = dp_accounting.GaussianDpEvent(noise_multiplier)
     accountant = ExactAccountant(neighboring_relation=NeighboringRelation.REPLACE_ONE)
     return accountant.compose(event).epsilon_bracket
-
-
-def _deltas(evidence: Evidence) -> list[float]:
-    """Deltas at which this evidence says something, all below the chance of a hit."""
-    deltas = [share * evidence.power for share in (0.03, 0.2, 0.5, 0.8)]
-    return [delta for delta in deltas if evidence.epsilon_lower(delta) > 0]
 
 
 def _point(point: AtDelta) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 from scipy import stats
 
-from dp2theory.problems.validation import positive_real, whole_number
-from dp2theory.resque.baseline_run import open_unit
+from dp2theory.problems.validation import open_unit, positive_real, whole_number
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.functions import Array, StochasticFunction
 from dp2theory.resque.localization import PrivateBallOracle, Release
