@@ -68,7 +68,7 @@ def tables_of_contents(path: Path, text: str, *, among: Iterable[Path], taken: s
     taken : set of Path
         Pages that stand in a table of contents already; those found are added.
     """
-    wanted = set(among)
+    wanted = {*among} - {INDEX}  # the root of the tree: within it there would be no end
     parts = sections(text) if path == INDEX else [("", text)]
     added = []
     for heading, part in parts:

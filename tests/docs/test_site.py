@@ -84,10 +84,10 @@ def test_links_are_turned_and_code_is_not():
     assert local_files(page, code) == [DOCS / "theorems"]
 
 
-def contents(written: dict[PurePosixPath, str]) -> list[PurePosixPath]:
-    """All entries of the tables of contents in Markdown pages."""
+def contents(written: dict[PurePosixPath, str]) -> list[tuple[PurePosixPath, PurePosixPath]]:
+    """All entries of the tables of contents in Markdown pages, each after the page it stands in."""
     return [
-        PurePosixPath(os.path.normpath(path.parent / name))
+        (path, PurePosixPath(os.path.normpath(path.parent / name)))
         for path, text in written.items()
         for block in re.findall(r"^```\{toctree\}\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
         for name in block.splitlines()
@@ -95,9 +95,20 @@ def contents(written: dict[PurePosixPath, str]) -> list[PurePosixPath]:
     ]
 
 
+def below(
+    root: PurePosixPath, entries: list[tuple[PurePosixPath, PurePosixPath]]
+) -> set[PurePosixPath]:
+    """The pages of the tree below a page."""
+    children = {child for parent, child in entries if parent == root}
+    return children.union(*(below(child, entries) for child in children))
+
+
 def test_every_page_stands_in_one_table_of_contents(written):
-    entries = contents(written)
+    tree = contents(written)
+    entries = [page for _, page in tree]
     assert sorted(entries) == sorted(set(entries))
+    assert place(INDEX) not in entries, "a tree without a root"
+    assert below(place(INDEX), tree) == set(entries)
     wanted = {place(path) for path in pages() if not stands_alone(path)} - {place(INDEX)}
     api = {path for path in entries if path.parts[:2] == ("reference", "api")}
     missing = sorted(path.as_posix() for path in wanted - set(entries))
