@@ -172,7 +172,10 @@ def slack_figures(verdicts: Sequence[Mapping[str, Any]]) -> list[Figure]:
     shown = [each for each in verdicts if (finite(each["slack"]) or 0.0) > 0]
     slacks = [float(each["slack"]) for each in shown]
     limits = min([*slacks, 0.8]) / 1.2, max([*slacks, 1.6]) * 1.2
-    return [_slacks(shown[first : first + MOST], limits) for first in range(0, len(shown), MOST)]
+    size = -(-len(shown) // max(1, -(-len(shown) // MOST)))  # alike in height
+    return [
+        _slacks(shown[first : first + size], limits) for first in range(0, len(shown), size or 1)
+    ]
 
 
 def _slacks(verdicts: Sequence[Mapping[str, Any]], limits: tuple[float, float]) -> Figure:
