@@ -348,10 +348,7 @@ def _parallel(
         "mode": "parallel",
         "function": _described(function),
         "optimal_value": optimum,
-        "constants": {
-            name: {"value": getattr(constants, name), "source": source}
-            for name, source in constants.SOURCES.items()
-        },
+        "constants": constants.to_json(),
         "runs": runs,
     }
     return result, {"method": Input(method, default=request.method is None)}

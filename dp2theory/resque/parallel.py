@@ -27,7 +27,11 @@ _LARGEST_STEPS = 1e6  # K of a run that is not capped: more take hours
 
 
 def smoothing_for(accuracy: float, dimension: int, lipschitz: float) -> float:
-    """Return rho = eps/(2 sqrt(d) L): the average over the Gaussian costs eps/2 (resque.F1)."""
+    """Return rho = eps/(2 sqrt(d) L): the average over the Gaussian costs eps/2 (resque.F1).
+
+    What `smoothing.smoothing_for` answers, without the catalogue of theorems, which takes longer to
+    load than many a run.
+    """
     dimension = whole_number("dimension", dimension)
     lipschitz = positive_real("lipschitz", lipschitz)
     return positive_real("accuracy", accuracy) / (2 * math.sqrt(dimension) * lipschitz)

@@ -84,7 +84,8 @@ def run_private(
     Raises
     ------
     ValueError
-        If the function has another number of records than the plan, or no parts can be taken.
+        If the function has another number of records or another L than the plan, no parts can be
+        taken of it, or a part has an L or a dimension of its own.
     """
     check_function(function)
     if not isinstance(function, Recorded):

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from bounds import catalogue
+from dp2theory.resque import smoothing
 from dp2theory.resque.ball_acceleration import accelerate
 from dp2theory.resque.ball_solvers import SOLVERS, ParallelConstants, pool_size
 from dp2theory.resque.counters import Counter
@@ -114,7 +115,7 @@ def test_the_weights_end_a_run_whose_optimum_is_unknown(method, name):
 def test_sizes_are_those_of_the_theorems():
     setting = {"lipschitz": 2.0, "radius": 3.0, "dimension": 25, "accuracy": 0.06}
     rho = smoothing_for(0.06, 25, 2.0)
-    assert rho == pytest.approx(0.06 / 20)
+    assert rho == pytest.approx(0.06 / 20) == smoothing.smoothing_for(0.06, 25, 2.0)
     steps = ball_steps(3.0, rho)
     assert steps == pytest.approx(100.0)
     floor = multiplier_floor(0.06, 3.0, rho)

@@ -89,6 +89,8 @@ class ResqueResult:
     seeds : tuple of int
         Those of the runs; empty where nothing is random.
     notes : tuple of str
+    versions : mapping of str to str
+        Of what the numbers came out of, by package.
     """
 
     figure: str

@@ -85,7 +85,7 @@ def compute(request: ResqueRequest) -> ResqueResult:
     """Evaluate the exponents, account the settings and run every private method."""
     sizes = request.sized(SIZES)
     accounted = request.map("accounting oracle calls", account, list(sizes["accounted"]))
-    # Progress of the runs: one by one, setting by setting.
+    # One piece of work: a study does not tell how far it is.
     if request.progress is not None:
         request.progress("private runs", 0, 1)
     study = private_study(
