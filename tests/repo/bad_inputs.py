@@ -94,7 +94,7 @@ BAD_INPUTS = (
     BadInput("a store that is none", "sweep --spec good.toml --store notes.sqlite"),
     BadInput("a delay that is no number", "figure fig2 --delays 5,10,x"),
     BadInput("negative noise", "audit --method dp-sgd --noise-multiplier -2"),
-    BadInput("an unknown law", "audit-accountant exact --laws L1,L99"),
+    BadInput("an unknown law", "audit-accountant ours-exact --laws L1,L99"),
     BadInput("an unknown theorem", "theorems dp2.mastre"),
     BadInput("no records to protect", "resque private --function max"),
 )
