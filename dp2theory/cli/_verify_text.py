@@ -42,10 +42,15 @@ def verify_text(result: Mapping[str, Any]) -> str:
     wrong = [each for each in verdicts if each["verdict"] == "violated"]
     for each in wrong:
         parts += [textwrap.fill(line, WIDTH) for line in _violations(each)]
+    loose = [each["id"] for each in verdicts if each["attained"] is False]
+    if loose:
+        said = f"of kind tight, and equality was not met here: {', '.join(loose)}"
+        parts.append("\n" + textwrap.fill(said, WIDTH, break_on_hyphens=False))
     parts += _left_out(verdicts)
     counts = result["counts"]
     parts.append(
-        f"\n{counts['theorems']} theorems, {counts['violated']} violated; proofs: "
+        f"\n{counts['theorems']} theorem{'s' * (counts['theorems'] != 1)}, "
+        f"{counts['violated']} violated; proofs: "
         f"{counts['proved']} proved, {counts['assuming']} proved with assumed steps, "
         f"{counts['failed']} failed;\nstatements: {counts['tested_on_runs']} tested on runs or "
         f"draws of the reference code, {counts['tested_on_models_only']} on models or points only, "

@@ -127,13 +127,15 @@ def jobs(level: str, seed: int) -> list[Job]:
     smooth = Setting(problem="huber", delay=3, seed=seed)
     single = Setting(problem="quadratic", dimension=1, records=1, batch_size=1, steps=5, delay=5,
                      noise_multiplier=1e-13, damping=1.0, runs=2, seed=seed)  # fmt: skip
+    # One step across the box, where the bounds with one metric and with weights are attained.
+    once = attained(1, 1, seed=seed)
     settings: dict[str, list[Any]] = {
-        "rates": [plain, attained(20, 5, seed=seed), attained(7, 2, seed=seed), bowl],
+        "rates": [plain, attained(20, 5, seed=seed), attained(7, 2, seed=seed), once, bowl],
         "decaying": [plain, attained(6, 3, seed=seed)],
         "uncapped": [plain],
-        "common": [plain, bowl],
+        "common": [plain, replace(once, rate=once.damping, ema=0.25), bowl],
         "freeze": [plain],
-        "plain_sgd": [plain, attained(1, 1, seed=seed), bowl],
+        "plain_sgd": [plain, once, bowl],
         "nonconvex": [plain, replace(plain, damping=1.0), single],
         "staleness": [smooth, bowl],
         "averaged": [replace(bowl, runs=64)],

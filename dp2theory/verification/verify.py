@@ -46,7 +46,7 @@ class _Effort:
     confirming: int  # by how much more runs a search confirms what it found
 
 
-_EFFORTS = {"quick": _Effort(12, 6, 1), "full": _Effort(400, 120, 4)}
+_EFFORTS = {"quick": _Effort(8, 6, 1), "full": _Effort(400, 120, 4)}
 
 
 def verify(

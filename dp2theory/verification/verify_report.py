@@ -14,6 +14,8 @@ from typing import Any
 RUNS, DRAWS, MODELS, POINTS = "runs", "draws", "models", "points"
 #: Verdicts.
 HOLDS, VIOLATED, UNTESTED = "holds", "violated", "proved, not tested"
+#: Relative: how close to 1 a ratio must come for a bound of kind "tight" to count as attained.
+ATTAINED = 1e-6
 #: Proofs.
 PROVED, ASSUMING, FAILED = "proved", "proved, with assumed steps", "failed"
 
@@ -111,6 +113,14 @@ class Verdict:
         return found[0] if found else "; ".join(self.failed)
 
     @property
+    def attained(self) -> bool | None:
+        """Whether a test met equality, to `ATTAINED`; None for theorems of another kind."""
+        if self.kind != "tight":
+            return None
+        known = (each.slack for each in self.tested if each.slack is not None)
+        return any(abs(slack - 1) <= ATTAINED for slack in known)
+
+    @property
     def words(self) -> str:
         """What was tested: ``"tested on 64 runs, 12 models"``."""
         counts: dict[str, int] = {}
@@ -133,6 +143,7 @@ class Verdict:
             "words": self.words,
             "verdict": self.verdict,
             "slack": self.slack,
+            "attained": self.attained,
             "why_not": self.why_not,
             "seconds": round(self.seconds, 3),
         }

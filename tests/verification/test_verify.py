@@ -1,5 +1,7 @@
 """`verify`: verdicts, words, and that runs attain the bounds that are tight."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import sympy
@@ -34,6 +36,8 @@ def test_a_handful_is_proved_and_tested():
     assert "runs" in by_id["resque.ball.sum"].words
     assert "draws" in by_id["resque.E2"].words
     assert by_id["dp2.phi.stationary"].verdict == UNTESTED
+    assert by_id["resque.E2"].attained
+    assert by_id["dp2.hermite"].attained is None
     assert by_id["dp2.phi.stationary"].words == "not tested"
     assert by_id["dp2.hermite"].words.startswith("tested on ")
     assert "points" in by_id["dp2.hermite"].words
@@ -70,6 +74,16 @@ def test_linear_loss_attains_the_bounds(steps, delay):
     tests, _ = perform(Job("rates", attained(steps, delay)), theorems())
     for id in ("dp2.master", "dp2.master.down", "dp2.master.average", "dp2.B"):
         assert tests[id][0].slack == pytest.approx(1, abs=1e-9)
+
+
+def test_one_step_across_the_box_attains_the_others():
+    once = attained(1, 1)
+    tests, _ = perform(Job("rates", once), theorems())
+    again, _ = perform(Job("common", replace(once, rate=0.5, ema=0.25)), theorems())
+    for id in ("dp2.W", "dp2.master.best"):
+        assert tests[id][0].slack == pytest.approx(1, abs=1e-9)
+    for id in ("dp2.C", "dp2.C.apriori", "dp2.CTV.any-step", "dp2.master.common"):
+        assert again[id][0].slack == pytest.approx(1, abs=1e-9), id
 
 
 def test_intervals_hold_the_mean_of_many_runs():
