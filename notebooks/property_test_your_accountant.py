@@ -195,8 +195,8 @@ assert worst.oracle.lower > worst.value
 # itself fully when it is; the average over coins has the right *variance* and the wrong tail.
 # Third: a σ that is NaN or negative is answered with a number instead of an error.
 #
-# The picture shows where the second one hides: with much noise the answers agree, and a spot check
-# there would pass.
+# The picture shows where the second one hides: with much noise the answer is even above the truth,
+# as Rényi accountants' answers are, and a spot check there would pass.
 
 # %%
 sigmas = np.geomspace(0.4, 4, 9)

@@ -45,25 +45,31 @@ def certified_runs(
     on_run: "Callable[[], None]",
 ) -> "Certificate":
     """Make the runs of an arm in the box of its problem; what the theorems say of them."""
+    from dp2theory.planning.trial import InterruptedTrial
     from dp2theory.verification.certify import certify
-    from dp2theory.verification.certify_trace import check_size, record_run
+    from dp2theory.verification.certify_trace import InBox, box_of, check_size, record_run
 
+    inner = arm.optimizer
+    arm.optimizer = InBox(inner, *box_of(resolved.problem))  # the box belongs to what runs
     check_size(resolved.budget.steps, resolved.problem.dimension, len(seeds))
     traces = []
     for seed in seeds:
-        made, trace = record_run(
-            arm.optimizer,
-            resolved.problem,
-            sampling=resolved.budget.sampling,
-            steps=resolved.budget.steps,
-            seed=seed,
-            record_every=record_every,
-            on_step=on_step,
-        )
+        try:
+            made, trace = record_run(
+                inner,
+                resolved.problem,
+                sampling=resolved.budget.sampling,
+                steps=resolved.budget.steps,
+                seed=seed,
+                record_every=record_every,
+                on_step=on_step,
+            )
+        except InterruptedTrial as stop:
+            arm.runs.append(stop.partial)  # what it released is owed
+            raise
         arm.runs.append(made)
         traces.append(trace)
         on_run()
-    arm.optimizer = arm.runs[0].result.optimizer  # the box belongs to what ran
     return certify(resolved.problem, resolved.budget.sampling, traces)
 
 

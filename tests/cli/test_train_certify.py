@@ -1,9 +1,13 @@
 """`dp2theory train --certify` from the outside."""
 
+import json
+
 import pytest
 
 import dp2theory.verification.certify as module
+import dp2theory.verification.certify_trace as module_trace
 from bounds import theorems
+from tests.cli.conftest import validate
 
 TRAIN = (
     "train --problem least-absolute-deviations --batch-size 50 --steps 60 --method dp-sgd "
@@ -76,3 +80,23 @@ def test_a_violation_is_printed_and_exits_3(cli, monkeypatch):
     assert outcome.code == 3
     assert "NO" in outcome.out
     assert "violated: dp2.master: " in outcome.err
+
+
+def test_an_interrupted_run_is_kept_and_owed(cli, monkeypatch, tmp_path):
+    seen = []
+    whole = module_trace.InBox.apply
+
+    def stop(self, *given):
+        seen.append(0)
+        if len(seen) == 70:
+            raise KeyboardInterrupt
+        return whole(self, *given)
+
+    monkeypatch.setattr(module_trace.InBox, "apply", stop)
+    out = tmp_path / "o.json"
+    assert cli(CERTIFY, f"--out {out}").code == 130
+    kept = json.loads(out.read_text())
+    validate(kept)
+    assert kept["status"] == "interrupted"
+    assert [run["steps"] for run in kept["result"]["method"]["runs"]] == [60, 10]
+    assert "certificate" not in kept["result"]
