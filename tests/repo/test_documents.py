@@ -25,6 +25,11 @@ def broken_links(path, text) -> list[str]:
     return [target for target in local if not (path.parent / target).exists()]
 
 
+def test_the_page_of_the_command_line_lists_every_command():
+    table = (ROOT / "docs" / "command-line.md").read_text().partition("\n## ")[0]
+    assert set(re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE)) == set(COMMANDS)
+
+
 def test_first_lines_of_python_run_and_print_what_they_say(capsys):
     code = blocks(README.read_text(), "python")[0]
     assert len([line for line in code.splitlines() if line.strip()]) <= 10
