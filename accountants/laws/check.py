@@ -83,7 +83,7 @@ def check_accountant(
     >>> check_accountant(ExactAccountant, laws="L1", max_examples=2).ok
     True
     """
-    need_flint()
+    catalogue.need_flint()
     validation.require(
         relation is None or isinstance(relation, NeighboringRelation),
         "relation",
@@ -181,17 +181,6 @@ def _warm_up(box: Sandbox, relations: tuple[Relation, ...]) -> None:
     for under in relations[:1]:
         event = dp_accounting.GaussianDpEvent(1.0)
         box.ask(Program(under, (compose(event), epsilon_at(1e-5))), _WARM_UP)
-
-
-def need_flint() -> None:
-    """Refuse an audit that could confirm nothing for want of ball arithmetic."""
-    try:
-        import flint  # noqa: F401
-    except ImportError:
-        raise ValueError(
-            "python-flint is not installed: violations are confirmed in its ball arithmetic "
-            "(pip install 'dp2theory[certify]')"
-        ) from None
 
 
 def _result(law: Law, scope: Scope, allowance: Allowance, at_least: int) -> LawResult:

@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from accountants import validation
 from accountants.laws import adapters, catalogue
 from accountants.laws.candidate import RELATIONS, Candidate
-from accountants.laws.check import need_flint
 from accountants.relations import NeighboringRelation
 
 #: The relations as options write them.
@@ -61,7 +60,6 @@ def read_wanted(accountant: str, *, laws: str | None, relation: str | None) -> W
         imported; always one line.
     """
     wanted, chosen = law_ids(laws), _relation(relation)
-    need_flint()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the accountant are its users' to see
         candidate = load(accountant)

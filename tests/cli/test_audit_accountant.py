@@ -296,3 +296,17 @@ def test_ours_holds(cli):
     assert outcome.code == 0
     (result,) = outcome.document["result"]["results"]
     assert (result["law"], result["verdict"]) == ("L10", "holds")
+
+
+@pytest.mark.parametrize("words", ["dp-accounting-rdp --laws L1", "--list"])
+def test_without_ball_arithmetic_the_extra_is_named(words: str) -> None:
+    code = (
+        "import sys; sys.modules['flint'] = None\n"
+        "from dp2theory.cli.app import main\n"
+        f"sys.exit(main(['audit-accountant', *{words!r}.split()]))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 2, done.stderr
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "dp2theory[certify]" in done.stderr

@@ -8,8 +8,26 @@ from types import MappingProxyType
 from accountants.laws.law import Law
 
 
+def need_flint() -> None:
+    """Refuse an audit that could confirm nothing for want of ball arithmetic."""
+    try:
+        import flint  # noqa: F401
+    except ImportError:
+        raise ValueError(
+            "python-flint is not installed: violations are confirmed in its ball arithmetic "
+            "(pip install 'dp2theory[certify]')"
+        ) from None
+
+
 def laws() -> Mapping[str, Law]:
-    """The laws "L1" to "L15" in their order."""
+    """The laws "L1" to "L15" in their order.
+
+    Raises
+    ------
+    ValueError
+        Without python-flint, in whose arithmetic their violations are confirmed.
+    """
+    need_flint()
     from accountants.laws.catalogue import (
         calibration,
         composition,
