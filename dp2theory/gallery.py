@@ -18,6 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.cli._figure_text import OUTCOMES
+
 if TYPE_CHECKING:
     from dp2theory.cli._figure_request import Request
 
@@ -40,7 +42,6 @@ GALLERY: tuple[tuple[str, str | None], ...] = (
     ("drift", None),
 )
 STORE = Path(".figures.db")
-OUTCOMES = {True: "holds", False: "does not hold", None: "is not decided by these seeds"}
 HEAD = """# Figures
 
 `make figures` draws all of these and writes this page; a single one comes from the command under
