@@ -51,7 +51,7 @@ def tables() -> dict[str, list[Setting]]:
 
 
 def _notes() -> Iterator[Setting]:
-    """Rows D1 ... D13 (shift s and sigma of the notes merged into sigma / s)."""
+    """Rows D1 ... D13, chosen by hand; sigma is in units of the shift."""
     rows = [
         ("D1", step("0.01", 1, 1000), "2", True),
         ("D2", step(Q_SMALL, "0.5", 2000), "8", True),
