@@ -189,9 +189,11 @@ def _write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]])
         os.umask(mask)
         os.chmod(name, 0o666 & ~mask)  # mkstemp makes files private to the user
         os.replace(name, path)
-    except BaseException:
+    except BaseException as error:
         with suppress(FileNotFoundError):
             os.unlink(name)
+        if isinstance(error, OSError) and error.errno is not None:  # a full disk names no file
+            raise type(error)(error.errno, error.strerror, str(path)) from error
         raise
 
 

@@ -299,7 +299,16 @@ def _parse(text: str) -> Any:
 
 def _save(path: str | Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, allow_nan=False, indent=1) + "\n"
-    path = Path(path)
+    try:
+        _write_and_rename(Path(path), text)
+    except OSError as error:
+        if error.errno is None:
+            raise
+        # A full disk names no file, and the user knows nothing of the temporary one.
+        raise type(error)(error.errno, error.strerror, str(path)) from error
+
+
+def _write_and_rename(path: Path, text: str) -> None:
     # A temporary file beside it, renamed when complete.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:20]}-", suffix=".json")
     try:
