@@ -8,6 +8,7 @@ the steps reweight what came back (ReSQue), so they are sequential but ask nothi
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from concurrent.futures import Executor
 from dataclasses import dataclass, field, fields
 from itertools import pairwise
@@ -206,7 +207,7 @@ def accelerated_excess(
 
 
 @dataclass
-class _PoolOracle:
+class _PoolOracle(ABC):
     """What both oracles share: one pool of queries for each subproblem.
 
     Parameters
@@ -281,8 +282,9 @@ class _PoolOracle:
     def _size(self, size: int, multiplier: float) -> int:
         return size
 
+    @abstractmethod
     def _steps(self, pool: QueryPool, multiplier: float) -> Array:
-        raise NotImplementedError
+        """The answer, from the centre."""
 
 
 class WeightedBallOracle(_PoolOracle):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Self
@@ -57,7 +58,7 @@ def _prepare(loss: Any, names: tuple[str, str]) -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class LinearLoss:
+class LinearLoss(ABC):
     """The mean of phi(<row_i, x> + offset_i), phi a convex function of one variable.
 
     Parameters
@@ -150,22 +151,24 @@ class LinearLoss:
         return self._phi(arguments, _deviation(smoothing) * self.lengths)
 
     @property
+    @abstractmethod
     def _rows(self) -> Array:
-        raise NotImplementedError
+        """Shape (n, d)."""
 
     @property
+    @abstractmethod
     def _offsets(self) -> Array:
-        raise NotImplementedError
+        """Shape (n,)."""
 
     @staticmethod
+    @abstractmethod
     def _phi(at: Array, deviation: float | Array) -> tuple[Array, Array]:
         """E phi(m + s Z) and its derivative in m."""
-        raise NotImplementedError
 
     @staticmethod
+    @abstractmethod
     def _slope(at: Array) -> Array:
         """A subgradient of phi."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True, eq=False)
