@@ -12,9 +12,8 @@ from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.resque.fit import log_slope
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
 from dp2theory.resque.named_functions import function_named
 from dp2theory.resque.parallel import METHODS, solve_parallel
@@ -114,7 +113,7 @@ class ParallelStudy:
                 f"method={method!r}: {count} in the {len(rows)} rows of function={function!r} in "
                 f"this sweep must be > 0 and at two different values at least"
             )
-        return float(np.polyfit(np.log(across), np.log(values), 1)[0])
+        return log_slope(across, values)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict."""

@@ -16,6 +16,7 @@ from dp2theory.resque.ball_run import Step
 from dp2theory.resque.bisection_free import FreeStep, accelerate_without_bisection
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.distances import MaxDistance, WeightedDistance
+from dp2theory.resque.fit import log_slope
 from dp2theory.resque.functions import Array
 from dp2theory.resque.naive import iterate_oracle
 from dp2theory.resque.named_functions import function_named
@@ -116,7 +117,7 @@ class SlopeStudy:
         ratios, counts = self.counts(function, count)
         if len(set(ratios)) < 2:
             raise ValueError(f"count={count!r} must be known at two ratios at least for a slope")
-        return float(np.polyfit(np.log(ratios), np.log(counts), 1)[0])
+        return log_slope(ratios, counts)
 
     def to_json(self) -> dict[str, Any]:
         """Return a JSON-ready dict: the settings, and the rows by name of column."""

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from dp2theory.experiments.resque.fit import log_slope
 from dp2theory.experiments.resque.request import ResqueRequest
 from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdict
 from dp2theory.resque.drift import DriftRow, DriftTable, drift_table
+from dp2theory.resque.fit import log_slope
 
 TITLE = "Drift of two runs that differ in one record, over 2 x step x Lipschitz constant"
 CLAIM = (

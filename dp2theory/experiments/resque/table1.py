@@ -8,10 +8,10 @@ from importlib.util import find_spec
 from typing import Any
 
 from bounds.resque.tables import DEPTH, QUERIES, WORK
-from dp2theory.experiments.resque.fit import log_slope
 from dp2theory.experiments.resque.rates import COLUMNS, RateRow, by_method, parallel_rates
 from dp2theory.experiments.resque.request import ResqueRequest
 from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdict
+from dp2theory.resque.fit import log_slope
 from dp2theory.resque.parallel_study import (
     ACCURACIES,
     DATA,
