@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from accountants import Bracket
+from dp2theory.planning.intervals import student_interval, student_quantile
 
 
 @dataclass(frozen=True)
@@ -100,28 +101,11 @@ def compare_pairs(
         mean=float(ours.mean()),
         baseline_mean=float(theirs.mean()),
         difference=difference,
-        difference_interval=_difference_interval(ours - theirs, confidence),
+        difference_interval=student_interval(ours - theirs, confidence) if pairs > 1 else None,
         ratio=float(ours.mean() / theirs.mean()),
         ratio_interval=_fieller(ours, theirs, confidence),
         confidence=confidence,
     )
-
-
-def _student(pairs: int, confidence: float) -> float:
-    from scipy.special import stdtrit
-
-    return float(stdtrit(pairs - 1, (1 + confidence) / 2))
-
-
-def _difference_interval(
-    differences: np.ndarray[Any, np.dtype[np.float64]], confidence: float
-) -> Bracket | None:
-    pairs = differences.size
-    if pairs < 2:
-        return None
-    half = _student(pairs, confidence) * float(differences.std(ddof=1)) / np.sqrt(pairs)
-    centre = float(differences.mean())
-    return Bracket(float(centre - half), float(centre + half))
 
 
 def _fieller(
@@ -133,7 +117,7 @@ def _fieller(
     if pairs < 2:
         return None
     (ours_ours, mixed), (_, theirs_theirs) = np.cov(ours, theirs, ddof=1)
-    square = _student(pairs, confidence) ** 2 / pairs
+    square = student_quantile(pairs, confidence) ** 2 / pairs
     # (x - r y)^2 <= square * var(ours - r theirs) is a quadratic inequality in r.
     a = theirs.mean() ** 2 - square * theirs_theirs
     b = ours.mean() * theirs.mean() - square * mixed

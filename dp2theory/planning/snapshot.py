@@ -19,7 +19,6 @@ from dp2theory.optimizers.snapshot_rule import (
 from dp2theory.planning.methods import (
     Settings,
     calibrate_method,
-    make_optimizer,
     planned_event_of,
     with_budget_settings,
 )
@@ -191,14 +190,6 @@ def plan_snapshot(
         releases=tuple(releases),
         reach=reach,
         notes=_notes(budget, values, reach),
-    )
-
-
-def planned_optimizer(plan: SnapshotPlan, **step_settings: Any) -> Any:
-    """The optimizer of a plan, with step sizes as given or at their defaults."""
-    settings = Settings.from_mapping({**plan.settings, **step_settings})
-    return make_optimizer(
-        METHOD, settings, noise_multiplier=plan.noise_multiplier, steps=plan.budget.steps
     )
 
 

@@ -9,17 +9,26 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from concurrent.futures import Executor
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
 from dp2theory.problems.validation import positive_real, real_in, whole_number
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.estimator import QueryPool
-from dp2theory.resque.functions import Array, StochasticFunction, check_band, check_function
+from dp2theory.resque.functions import (
+    Array,
+    StochasticFunction,
+    check_ball,
+    check_band,
+    check_function,
+    check_generator,
+)
+from dp2theory.resque.sourced import Sourced
 
 __all__ = [
     "SOLVERS",
@@ -43,7 +52,7 @@ def _check_positive(**values: float) -> None:
 
 
 @dataclass(frozen=True)
-class ParallelConstants:
+class ParallelConstants(Sourced):
     """Constants of the parallel methods; `SOURCES` says where each comes from.
 
     Parameters
@@ -66,7 +75,7 @@ class ParallelConstants:
     band: tuple[float, float] = (0.5, 0.93)
     calls_per_step: int = 16
 
-    SOURCES = {
+    SOURCES: ClassVar[Mapping[str, str]] = {
         "pool_factor": "hand-chosen; resque.parallel.1 proves 2 (1 + sqrt(e))^2 = 14.03 enough for"
         " an excess of l r^2 in expectation with the weighted solver",
         "rounds_factor": "hand-chosen: exp(-3) of the start's excess is left (accelerated_excess)",
@@ -83,13 +92,6 @@ class ParallelConstants:
         real_in("radius_over_smoothing", self.radius_over_smoothing, 0.0, 1.0)
         check_band(self.band)
         whole_number("calls_per_step", self.calls_per_step, minimum=2)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict: every constant with its source."""
-        return {
-            each.name: {"value": getattr(self, each.name), "source": self.SOURCES[each.name]}
-            for each in fields(self)
-        }
 
 
 def pool_size(lipschitz: float, multiplier: float, radius: float, factor: float) -> int:
@@ -238,15 +240,8 @@ class _PoolOracle(ABC):
 
     def __post_init__(self) -> None:
         check_function(self.function)
-        positive_real("radius", self.radius)
-        positive_real("smoothing", self.smoothing)
-        if self.radius > self.smoothing:
-            raise ValueError(
-                f"radius={self.radius!r} must be at most smoothing={self.smoothing!r}: the second"
-                " moment of the estimator is bounded there only (resque.E5)"
-            )
-        if not isinstance(self.rng, np.random.Generator):
-            raise ValueError(f"rng={self.rng!r} must be a numpy.random.Generator")
+        check_ball(self.radius, self.smoothing)
+        check_generator(self.rng)
 
     def solve(self, center: Array, multiplier: float) -> Array:
         """Return about argmin over the ball around `center` of f_rho + l/2 ||. - center||^2.

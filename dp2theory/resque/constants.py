@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 from dp2theory.problems.validation import positive_real, real_in, whole_number
 from dp2theory.resque.functions import check_band
+from dp2theory.resque.sourced import Sourced
 
 #: No factor is larger, or smaller than its inverse: beyond, it is a slip.
 LARGEST_FACTOR = 1e6
 
 
 @dataclass(frozen=True)
-class PrivateConstants:
+class PrivateConstants(Sourced):
     """Constants of the private pipeline; `SOURCES` says where each comes from.
 
     Parameters
@@ -79,7 +81,7 @@ class PrivateConstants:
     accuracy_share: float = 0.5
     accuracy_shrink: float = 2.0
 
-    SOURCES = {
+    SOURCES: ClassVar[Mapping[str, str]] = {
         "drift_factor": "resque.drift.powers: at r/rho = 1/128 a call fails with a probability of"
         " about 10^-16",
         "radius_over_smoothing": "measured at n = 4000, d = 8, epsilon = 1: the excess falls from"
@@ -133,13 +135,6 @@ class PrivateConstants:
         real_in("accuracy_shrink", self.accuracy_shrink, 1.0, LARGEST_FACTOR)
         positive_real("smoothing_share", self.smoothing_share)
         real_in("smoothing_share", self.smoothing_share, 1 / LARGEST_FACTOR, 1.0, open_high=True)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return a JSON-ready dict: every constant with its source."""
-        return {
-            each.name: {"value": getattr(self, each.name), "source": self.SOURCES[each.name]}
-            for each in fields(self)
-        }
 
 
 def _above(what: str, name: str, value: Any, bound: float) -> None:

@@ -316,7 +316,7 @@ def _row(
     bound = sharp = None
     if method == "shared":
         phase = Phase(steps, size, 1.0, 1 / ratio, 1.0, 2.0)
-        bound = _finite(log_drift(phase, np.array([order]), lemma="theorem"))
+        bound = _finite(log_drift(phase, np.array([order]), lemma="orders"))
         if order == round(order):
             sharp = _finite(log_drift(phase, np.array([order])))
     return DriftRow(kind, method, steps, ratio, order, drift, error, bound, sharp, sizes.size)

@@ -22,6 +22,7 @@ from dp2theory.resque.functions import (
     IndexArray,
     StochasticFunction,
     check_function,
+    check_generator,
     check_numbers,
     check_records,
     check_vector,
@@ -123,8 +124,7 @@ class QueryPool:
             If an argument is outside its domain.
         """
         check_function(function)
-        if not isinstance(rng, np.random.Generator):
-            raise ValueError(f"rng={rng!r} must be a numpy.random.Generator")
+        check_generator(rng)
         center = check_vector("center", center, function.dimension)
         smoothing = positive_real("smoothing", smoothing)
         size = whole_number("size", size)

@@ -45,7 +45,7 @@ from dp2theory.resque.functions import Array
 from dp2theory.resque.moments import log_kappa, log_kappa_simple
 
 #: resque.drift.powers at whole orders, resque.drift.orders at real ones.
-LEMMAS = ("integer", "theorem")
+LEMMAS = ("powers", "orders")
 #: Orders that are tried, at most; the bound holds for each of them, the smallest one counts.
 #: A larger grid only makes probabilities below 1e-150 still smaller.
 MOST_ORDER = 2048
@@ -131,7 +131,7 @@ def phase_failure(
     smoothing: float,
     radius: float,
     drift_factor: float,
-    lemma: str = "integer",
+    lemma: str = "powers",
 ) -> PhaseFailure:
     """Upper bound on the failure probability of one phase, the smallest over all orders.
 
@@ -140,7 +140,7 @@ def phase_failure(
     steps, step_size, lipschitz, smoothing, radius, drift_factor
         See `Phase`.
     lemma : str
-        "integer": resque.drift.powers, at whole orders; "theorem": resque.drift.orders, at real
+        "powers": resque.drift.powers, at whole orders; "orders": resque.drift.orders, at real
         ones.  Both with resque.drift at order 2.
 
     Raises
@@ -164,7 +164,7 @@ def _solved(phase: Phase, lemma: str) -> PhaseFailure:
     return PhaseFailure(probability, log / math.log(10), float(orders[best]))
 
 
-def call_failure(phases: Iterable[Phase | PhaseFailure], *, lemma: str = "integer") -> float:
+def call_failure(phases: Iterable[Phase | PhaseFailure], *, lemma: str = "powers") -> float:
     """Upper bound on the probability that any phase of an oracle call fails, at most 1.
 
     Parameters
@@ -193,7 +193,7 @@ def smallest_drift_factor(
     lipschitz: float,
     smoothing: float,
     radius: float,
-    lemma: str = "integer",
+    lemma: str = "powers",
 ) -> float:
     """A factor c at which one phase fails with a probability of at most `probability`.
 
@@ -222,33 +222,33 @@ def smallest_drift_factor(
     return math.exp(least) if least < 700 else math.inf
 
 
-def log_failure(phase: Phase, orders: Array, *, lemma: str = "integer") -> Array:
+def log_failure(phase: Phase, orders: Array, *, lemma: str = "powers") -> Array:
     """Logarithm of the bound (D_p/c)^p at every order, rounded upwards; it may exceed 0."""
     orders = np.asarray(orders, dtype=np.float64)
     drift = orders * log_drift(phase, orders, lemma=lemma)
     return _raised(drift, -orders * math.log(phase.drift_factor))
 
 
-def log_drift(phase: Phase, orders: Array, *, lemma: str = "integer") -> Array:
+def log_drift(phase: Phase, orders: Array, *, lemma: str = "powers") -> Array:
     """Logarithm of D_p at every order p >= 2: the bound on ||Phi||_p over 2 eta L.
 
     Parameters
     ----------
     phase : Phase
     orders : ndarray
-        Whole numbers for the lemma "integer".
+        Whole numbers for the lemma "powers".
     lemma : str
         See `phase_failure`.
     """
     orders = np.asarray(orders, dtype=np.float64)
     if not orders.size or not np.all((orders >= 2) & np.isfinite(orders)):
         raise ValueError(f"orders={orders!r} must be finite and >= 2, not empty")
-    if lemma == "theorem":
-        return _theorem(phase, orders)
-    if lemma != "integer":
+    if lemma == "orders":
+        return _at_real_orders(phase, orders)
+    if lemma != "powers":
         raise ValueError(f"lemma={lemma!r} must be one of {', '.join(LEMMAS)}")
     if np.any(orders != np.round(orders)):
-        raise ValueError(f"orders={orders!r} must be whole numbers for lemma='integer'")
+        raise ValueError(f"orders={orders!r} must be whole numbers for lemma='powers'")
     growth = np.logaddexp(0.0, _log_terms(phase, orders))
     start = (orders - 1) * phase.relative_radius**2 / 2
     result: Array = start + phase.steps * growth / orders
@@ -273,7 +273,7 @@ def _log_terms(phase: Phase, orders: Array) -> Array:
     return result
 
 
-def _theorem(phase: Phase, orders: Array) -> Array:
+def _at_real_orders(phase: Phase, orders: Array) -> Array:
     """The theorems' own bounds, at order 2 and above."""
     values: dict[str, Any] = {
         "steps": phase.steps,
@@ -297,7 +297,7 @@ def _orders(reach: float, lemma: str) -> Array:
     """The orders to try: dense at first, then by constant factors, to twice the expected best."""
     orders = np.geomspace(2.0, min(max(2 * reach, 32.0), float(MOST_ORDER)), _ORDERS)
     orders[0] = 2.0
-    return orders if lemma == "theorem" else np.unique(np.round(orders))
+    return orders if lemma == "orders" else np.unique(np.round(orders))
 
 
 def _raised(first: Array, second: Array) -> Array:

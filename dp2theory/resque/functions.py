@@ -166,6 +166,21 @@ def check_rng(rng: Any) -> np.random.Generator:
         ) from None
 
 
+def check_generator(rng: Any) -> None:
+    """Refuse what is no generator, seeds too: a state that several objects share has to be one."""
+    if not isinstance(rng, np.random.Generator):
+        raise ValueError(f"rng={reprlib.repr(rng)} must be a numpy.random.Generator")
+
+
+def check_ball(radius: Any, smoothing: Any) -> None:
+    """Refuse a ball that is wider than the smoothing, or sizes that are not positive."""
+    if positive_real("radius", radius) > positive_real("smoothing", smoothing):
+        raise ValueError(
+            f"radius={radius!r} must be at most smoothing={smoothing!r}: the second moment of the"
+            " estimator is bounded there only (resque.E5)"
+        )
+
+
 def check_band(band: Any, *, closed: bool = False) -> tuple[float, float]:
     """Return two numbers 0 < low < high < 1 (<= 1 if `closed`), or raise ValueError."""
     allowed = f"must be two numbers 0 < low < high {'<=' if closed else '<'} 1"

@@ -21,7 +21,9 @@ from dp2theory.resque.functions import (
     Array,
     IndexArray,
     StochasticFunction,
+    check_ball,
     check_function,
+    check_generator,
     check_records,
     check_vector,
 )
@@ -239,17 +241,13 @@ class PrivateBallOracle:
 
     def __post_init__(self) -> None:
         check_function(self.function)
-        positive_real("radius", self.radius)
-        positive_real("smoothing", self.smoothing)
-        if self.radius > self.smoothing:
-            raise ValueError(f"radius={self.radius!r} must be at most smoothing={self.smoothing!r}")
+        check_ball(self.radius, self.smoothing)
         whole_number("draws", self.draws, minimum=self.constants.restarts)
         real_in("noise_multiplier", self.noise_multiplier, 0.0, math.inf, open_high=True)
         real_in("regularisation", self.regularisation, 0.0, math.inf, open_high=True)
         start = self.function.start if self.anchor is None else self.anchor
         self.anchor = check_vector("anchor", start, self.function.dimension)
-        if not isinstance(self.rng, np.random.Generator):
-            raise ValueError(f"rng={self.rng!r} must be a numpy.random.Generator")
+        check_generator(self.rng)
         if self.samples is not None:
             self.samples = check_records(self.samples, self.function.sample_size)
 

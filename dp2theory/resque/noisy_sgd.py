@@ -9,8 +9,9 @@ exact accountant, not by a formula, so that it is never more than the ledger ask
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from dp2theory.resque.baseline_run import (
 )
 from dp2theory.resque.counters import Counter
 from dp2theory.resque.functions import Array, IndexArray, StochasticFunction, check_rng
+from dp2theory.resque.sourced import Sourced
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -35,8 +37,8 @@ SAMPLINGS = ("poisson", "with-replacement")
 
 
 @dataclass(frozen=True)
-class NoisySgdConstants:
-    """Choices of the method; each can be given.
+class NoisySgdConstants(Sourced):
+    """Choices of the method; each can be given, and `SOURCES` says where it comes from.
 
     Attributes
     ----------
@@ -51,8 +53,6 @@ class NoisySgdConstants:
         Never more steps than this times n.
     batch_size, steps : int, optional
         In the place of these formulas.
-    SOURCES : dict
-        Where each comes from.
     """
 
     sampling: str = "poisson"
@@ -62,7 +62,7 @@ class NoisySgdConstants:
     batch_size: int | None = None
     steps: int | None = None
 
-    SOURCES = {
+    SOURCES: ClassVar[Mapping[str, str]] = {
         "sampling": "hand-chosen: exactly accounted, with less noise than draws with replacement",
         "batch_factor": "Bassily et al. (2019), recalled: batches of sqrt(epsilon n/4)",
         "privacy_factor": "Bassily et al. (2019), recalled:"
@@ -140,7 +140,7 @@ class NoisySgdPlan:
             "excess_bound": self.excess_bound,
             "epsilon": self.epsilon.to_json(),
             "target_delta": self.target_delta,
-            "constants": asdict(self.constants),
+            "constants": self.constants.to_json(),
         }
 
 

@@ -7,8 +7,9 @@ How far one record moves the average of a pass is proved at the head of
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from dp2theory.problems.validation import open_unit, positive_real, whole_number
 from dp2theory.resque.baseline_run import check_private
 from dp2theory.resque.functions import StochasticFunction
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
+from dp2theory.resque.sourced import Sourced
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -27,8 +29,8 @@ _ROUNDING = 1e-9
 
 
 @dataclass(frozen=True)
-class PhasedConstants:
-    """Choices of the method.
+class PhasedConstants(Sourced):
+    """Choices of the method; `SOURCES` says where each comes from.
 
     Attributes
     ----------
@@ -38,8 +40,6 @@ class PhasedConstants:
         By what records and steps fall from phase to phase.
     phases : int, optional
         Largest number of phases; None: until a phase would have no record.
-    SOURCES : dict
-        Where each comes from.
     """
 
     variant: str | None = None
@@ -47,7 +47,7 @@ class PhasedConstants:
     step_shrink: float = 4.0
     phases: int | None = None
 
-    SOURCES = {
+    SOURCES: ClassVar[Mapping[str, str]] = {
         "variant": "given by the caller, or by what the function offers",
         "records_shrink": "Feldman, Koren and Talwar (2020), recalled: n/2^i records in phase i",
         "step_shrink": "Feldman, Koren and Talwar (2020), recalled: steps eta/4^i in phase i",
@@ -135,7 +135,7 @@ class PhasedPlan:
             "excess_bound": self.excess_bound,
             "epsilon": self.epsilon.to_json(),
             "target_delta": self.target_delta,
-            "constants": asdict(self.constants),
+            "constants": self.constants.to_json(),
         }
 
 

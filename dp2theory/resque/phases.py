@@ -14,6 +14,7 @@ from typing import Any
 
 from dp2theory.problems.validation import positive_real, real_in, whole_number
 from dp2theory.resque.constants import PrivateConstants
+from dp2theory.resque.functions import check_ball
 
 __all__ = ["Phase", "excess_estimate", "phase_sizes", "schedule"]
 
@@ -114,17 +115,11 @@ def schedule(
     """
     constants = constants or PrivateConstants()
     whole_number("dimension", dimension)
-    for name, value in (
-        ("lipschitz", lipschitz),
-        ("radius", radius),
-        ("smoothing", smoothing),
-        ("multiplier", multiplier),
-    ):
-        positive_real(name, value)
+    positive_real("lipschitz", lipschitz)
+    positive_real("multiplier", multiplier)
+    check_ball(radius, smoothing)
     noise = real_in("noise_multiplier", noise_multiplier, 0.0, math.inf, open_high=True)
     whole_number("draws", draws, minimum=constants.restarts)
-    if radius > smoothing:
-        raise ValueError(f"radius={radius!r} must be at most smoothing={smoothing!r}")
     phases: list[Phase] = []
     start = 0
     restarts = _restarts(

@@ -53,11 +53,6 @@ class PrivatePlan:
     notes: tuple[str, ...]
 
     @property
-    def needed_dataset_size(self) -> int:
-        """Records that the rate asks for, without constants."""
-        return self.needed.dataset_size
-
-    @property
     def private(self) -> bool:
         """Whether there is noise in every part."""
         return all(part.noise_multiplier > 0 for part in self.parts)

@@ -7,7 +7,7 @@ empirical loss over its smallest value in the domain, and, on fresh records, tha
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -135,6 +135,7 @@ def private_study(
     accuracy_factor: float = 4.0,
     constants: PrivateConstants | None = None,
     executor: Executor | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> PrivateStudy:
     """Run every method in every setting.
 
@@ -158,6 +159,8 @@ def private_study(
         Of ReSQue.
     executor : concurrent.futures.Executor, optional
         Runs settings and methods side by side; the outcome does not depend on it.
+    progress : callable, optional
+        ``progress(done, all)``, in methods times settings.
 
     Returns
     -------
@@ -191,6 +194,8 @@ def private_study(
         for n, d in pairs
         for method in methods
     ]
+    if progress is not None:
+        progress(0, len(tasks))
     work = map if executor is None else executor.map
     optima = dict(zip(pairs, work(_optimum, *zip(*pairs, strict=True)), strict=True))
     rows = []
@@ -212,6 +217,8 @@ def private_study(
                 seeds,
             )
         )
+        if progress is not None:
+            progress(len(rows), len(tasks))
     starts = tuple(StartRow(n, d, optima[n, d][1] - optima[n, d][0]) for n, d in pairs)
     return PrivateStudy(tuple(rows), starts, *budget, accuracy_factor)
 

@@ -19,6 +19,7 @@ import numpy as np
 from accountants import Bracket
 from bounds import theorems
 from bounds.model import Model
+from dp2theory.planning.intervals import student_interval
 
 if TYPE_CHECKING:
     from accountants.sampling import Sampling
@@ -262,21 +263,11 @@ def _row(theorem: str, gap_of: str, reads: str, bound: Array, gap: Array) -> Cer
         reads=reads,
         bound=float(bound.mean()),
         gap=float(gap.mean()),
-        bound_interval=None if known else _interval(bound),
-        gap_interval=_interval(gap),
+        bound_interval=None if known else student_interval(bound, CONFIDENCE),
+        gap_interval=student_interval(gap, CONFIDENCE),
         runs_above=int((difference < -slip).sum()),
-        holds=_interval(difference).upper >= -slip,
+        holds=student_interval(difference, CONFIDENCE).upper >= -slip,
     )
-
-
-def _interval(values: Array) -> Bracket:
-    """Student interval of a mean over runs, at least two of them."""
-    from scipy.special import stdtrit
-
-    mean = float(values.mean())
-    quantile = float(stdtrit(values.size - 1, (1 + CONFIDENCE) / 2))
-    half = quantile * float(values.std(ddof=1)) / sqrt(values.size)
-    return Bracket(mean - half, mean + half)
 
 
 def _sides(theorem: str, model: Model) -> tuple[float, float]:

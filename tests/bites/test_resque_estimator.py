@@ -234,7 +234,7 @@ def test_a_lemma_that_claims_too_little_growth(
 def test_a_failure_without_the_differing_step(monkeypatch: Patch) -> None:
     right = failure.log_drift
 
-    def later_steps_only(phase: Any, orders: Any, *, lemma: str = "integer") -> Any:
+    def later_steps_only(phase: Any, orders: Any, *, lemma: str = "powers") -> Any:
         start = (np.asarray(orders) - 1) * phase.relative_radius**2 / 2
         return right(phase, orders, lemma=lemma) - start
 
@@ -257,7 +257,7 @@ def test_a_factor_that_is_squared(monkeypatch: Patch) -> None:
 
 
 def test_a_call_that_fails_like_its_worst_phase(monkeypatch: Patch) -> None:
-    def worst(phases: Any, *, lemma: str = "integer") -> float:
+    def worst(phases: Any, *, lemma: str = "powers") -> float:
         return max(
             (
                 each.probability

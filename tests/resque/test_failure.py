@@ -61,7 +61,7 @@ def exponential(ratio: float, factor: float) -> float:
         bound, log=True, norm_order=EVEN[1:], steps=900, lipschitz=1, smoothing_std=1 / ratio,
         relative_radius=ratio, ball_learning_rate=1 / 30,
     )  # fmt: skip
-    second = log_failure(phase(ratio, factor), EVEN[:1], lemma="theorem")
+    second = log_failure(phase(ratio, factor), EVEN[:1], lemma="orders")
     logs = np.concatenate([second, EVEN[1:] * (drift - math.log(factor))])
     return float(logs.min() / math.log(10))
 
@@ -71,10 +71,10 @@ def test_the_table_of_the_theorem(factor: float) -> None:
     for ratio, printed in zip(RATIOS, TABLE[factor], strict=True):
         each = phase(ratio, factor)
         assert abs(exponential(ratio, factor) - printed) < 0.0061
-        even = log_failure(each, EVEN, lemma="theorem").min() / math.log(10)
+        even = log_failure(each, EVEN, lemma="orders").min() / math.log(10)
         assert even == pytest.approx(printed, abs=0.005, rel=0.006)
         # More orders can only help; the lemma is better at every order.
-        assert solve(each, lemma="theorem").log10_probability <= even + 0.01
+        assert solve(each, lemma="orders").log10_probability <= even + 0.01
         assert solve(each).log10_probability <= even
 
 
@@ -92,7 +92,7 @@ def test_the_table_of_the_lemma(ratio: float, printed: float) -> None:
 def test_reference_bounds_on_the_drift() -> None:
     # p = 2, 4, 8 at T = 200, with the factor of the differing step.
     for ratio, wanted in ((0.05, (1.00251, 1.01056, 1.0426)), (0.1, (1.01015, 1.0457, 1.239))):
-        found = np.exp(log_drift(phase(ratio, steps=200), [2, 4, 8], lemma="theorem"))
+        found = np.exp(log_drift(phase(ratio, steps=200), [2, 4, 8], lemma="orders"))
         assert_allclose(found, wanted, rtol=5e-4)
 
 
@@ -100,7 +100,7 @@ def test_the_powers_are_resque_drift_at_order_2_and_sharper_than_orders_above() 
     for ratio in RATIOS:
         orders = np.array([2.0, 3.0, 4.0, 7.0, 20.0])
         lemma = log_drift(phase(ratio), orders)
-        proved = log_drift(phase(ratio), orders, lemma="theorem")
+        proved = log_drift(phase(ratio), orders, lemma="orders")
         assert_allclose(lemma[0], proved[0], rtol=1e-10)
         assert np.all(lemma[1:] < proved[1:])
 

@@ -139,4 +139,4 @@ def test_other_bad_input_is_refused() -> None:
 
 
 def test_every_constant_has_a_source() -> None:
-    assert set(NoisySgdConstants.SOURCES) == set(NoisySgdConstants.__dataclass_fields__)
+    assert set(NoisySgdConstants.SOURCES) == set(NoisySgdConstants().to_json())

@@ -140,4 +140,4 @@ def test_bad_input_is_refused() -> None:
         plan_phased(Spied(small()), **BUDGET, constants=PhasedConstants(variant="smoothed"))
     with pytest.raises(ValueError, match="sample_size"):
         run_phased(small(100), plan_phased(small(), **BUDGET), rng=np.random.default_rng(0))
-    assert set(PhasedConstants.SOURCES) == set(PhasedConstants.__dataclass_fields__)
+    assert set(PhasedConstants.SOURCES) == set(PhasedConstants().to_json())

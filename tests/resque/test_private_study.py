@@ -33,7 +33,9 @@ def test_every_method_runs_at_one_epsilon_and_is_compared_with_the_optimum() -> 
 
 def test_the_outcome_does_not_depend_on_workers() -> None:
     settings = {**SMALL, "methods": ("noisy-sgd", "phased-localization")}
-    here = private_study(**settings)
+    told: list[tuple[int, int]] = []
+    here = private_study(**settings, progress=lambda *at: told.append(at))
+    assert told == [(0, 2), (1, 2), (2, 2)]
     with ThreadPoolExecutor(2) as executor:
         assert private_study(**settings, executor=executor) == here
 

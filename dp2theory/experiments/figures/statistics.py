@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dp2theory.experiments.figures.result import CONFIDENCE
+from dp2theory.planning.intervals import student_interval
 from dp2theory.problems.protocol import Array
 
 #: Ratios from here on are told as factors: what diverged, or nearly.
@@ -39,13 +40,6 @@ class Mean:
         return {"value": value, "interval": interval}
 
 
-def student_quantile(count: int, confidence: float = CONFIDENCE) -> float:
-    """The two-sided Student quantile for `count` values, >= 2."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(count - 1, (1 + confidence) / 2))
-
-
 def mean_over_seeds(values: Sequence[float]) -> Mean:
     """The mean of one figure per seed, with its interval.
 
@@ -62,8 +56,8 @@ def mean_over_seeds(values: Sequence[float]) -> Mean:
     value = float(numbers.mean())
     if numbers.size == 1:
         return Mean(value, None, None)
-    half = student_quantile(numbers.size) * float(numbers.std(ddof=1)) / math.sqrt(numbers.size)
-    return Mean(value, value - half, value + half)
+    interval = student_interval(numbers, CONFIDENCE)
+    return Mean(value, interval.lower, interval.upper)
 
 
 def rank_correlation(first: Array, second: Array) -> float | None:

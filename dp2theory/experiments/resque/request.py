@@ -56,6 +56,11 @@ class ResqueRequest:
             raise ValueError(f"sizes={unknown!r}: must be among {', '.join(own)}")
         return {**own, **self.sizes}
 
+    def counting(self, description: str) -> Callable[[int, int], None] | None:
+        """A callback that tells how much of one kind of work is done."""
+        tell = self.progress
+        return None if tell is None else lambda done, total: tell(description, done, total)
+
     def map(self, description: str, function: Callable[..., T], items: Sequence[Any]) -> list[T]:
         """`function(*item)` for each item, in their order, on the executor.
 

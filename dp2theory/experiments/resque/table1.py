@@ -135,13 +135,12 @@ def compute(request: ResqueRequest) -> ResqueResult:
     if sizes["data"] and find_spec("sklearn") is None:
         sizes["data"] = {}
         notes += (NO_DATA,)
-
-    def tell(done: int, total: int) -> None:
-        if request.progress is not None:
-            request.progress("parallel runs", done, total)
-
     study = parallel_study(
-        methods=tuple(ROWS), seeds=request.seeds, executor=request.executor, progress=tell, **sizes
+        methods=tuple(ROWS),
+        seeds=request.seeds,
+        executor=request.executor,
+        progress=request.counting("parallel runs"),
+        **sizes,
     )
     data = ParallelTable(
         request.dimension,

@@ -85,9 +85,6 @@ def compute(request: ResqueRequest) -> ResqueResult:
     """Evaluate the exponents, account the settings and run every private method."""
     sizes = request.sized(SIZES)
     accounted = request.map("accounting oracle calls", account, list(sizes["accounted"]))
-    # One piece of work: a study does not tell how far it is.
-    if request.progress is not None:
-        request.progress("private runs", 0, 1)
     study = private_study(
         settings=sizes["settings"],
         methods=sizes["methods"],
@@ -95,9 +92,8 @@ def compute(request: ResqueRequest) -> ResqueResult:
         seeds=len(request.seeds),
         first_seed=request.seeds[0],
         executor=request.executor,
+        progress=request.counting("private runs"),
     )
-    if request.progress is not None:
-        request.progress("private runs", 1, 1)
     data = PrivateTable(
         tuple(sizes["thetas"]),
         private_exponents(sizes["thetas"]),

@@ -46,13 +46,6 @@ def test_published_values(name):
     assert inverse.width < 1e-8
 
 
-def contour_for(run, epsilon, log_delta, *, period_factor=1.0, tilt=None):
-    table, _ = estimates.table_for_epsilon(run, epsilon)
-    placement = place(table, epsilon, log_delta)
-    placement = Placement(tilt or placement.tilt, placement.period * period_factor)
-    return Contour(run, placement, table, log_delta=log_delta, epsilon=epsilon)
-
-
 def test_short_periods_add_images_and_the_bound_sees_them():
     """A period too short overstates δ, by what the sum over images says, within the bound."""
     q, sigma, steps, direction, epsilon, delta = TABLE["D1"]
