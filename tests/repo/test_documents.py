@@ -6,8 +6,10 @@ import shlex
 from functools import cache
 
 import pytest
+import typer
 
 from dp2theory.cli.app import COMMANDS, main
+from dp2theory.cli.app import _load as load
 from tests.repo.project import ROOT, project_files
 
 README = ROOT / "README.md"
@@ -28,6 +30,35 @@ def broken_links(path, text) -> list[str]:
 def test_the_page_of_the_command_line_lists_every_command():
     table = (ROOT / "docs" / "command-line.md").read_text().partition("\n## ")[0]
     assert set(re.findall(r"^\| `([\w-]+)` \|", table, flags=re.MULTILINE)) == set(COMMANDS)
+
+
+def options_of(name: str) -> set[str]:
+    """The long options of a command, as its parser has them."""
+    app = typer.Typer(add_completion=False)
+    app.command(name)(load(COMMANDS[name].location))
+    parser = typer.main.get_command(app)
+    options = {each for parameter in parser.params for each in parameter.opts}
+    return {each for each in options if each.startswith("--")}
+
+
+def untold_options(page: str) -> dict[str, set[str]]:
+    """Options that neither the section of their command nor that of all commands names."""
+    sections = {part.partition("\n")[0]: part for part in page.split("\n## ")[1:]}
+    common = sections["Options that mean the same everywhere"]
+    untold = {}
+    for name in COMMANDS:
+        own = "".join(text for title, text in sections.items() if name in title.split())
+        if missing := options_of(name) - set(re.findall(r"--[a-z][a-z-]*", common + own)):
+            untold[name] = missing
+    return untold
+
+
+def test_the_page_of_the_command_line_names_every_option():
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    assert untold_options(page) == {}
+    assert untold_options(page.replace("--remaining", "--left")) == {"account": {"--remaining"}}
+    moved = page.replace("--no-pilot", "").replace("## JSON", "## JSON\n--no-pilot")
+    assert untold_options(moved) == {"plan": {"--no-pilot"}}
 
 
 def test_first_lines_of_python_run_and_print_what_they_say(capsys):
