@@ -239,8 +239,15 @@ class LawReport:
 
     @property
     def exit_code(self) -> int:
-        """0, or 3 where a violation is confirmed."""
-        return 0 if self.ok else 3
+        """0, or 3 where a violation is confirmed or nothing was answered at all."""
+        return 0 if self.ok and self.answered else 3
+
+    @property
+    def status(self) -> str:
+        """``"violated"``, ``"unchecked"`` where nothing was answered at all, or ``"ok"``."""
+        if not self.ok:
+            return "violated"
+        return "ok" if self.answered else "unchecked"
 
     def check(self) -> None:
         """Raise ``AssertionError`` with the report if a violation is confirmed.
@@ -279,7 +286,7 @@ class LawReport:
             f"{self.cpu_seconds:.1f} s of CPU"
         ]
         if not self.answered:
-            lines += ["", "nothing was answered: every question was refused"]
+            lines += ["", "nothing was checked: no question was answered"]
         for heading, found in (
             ("epsilon below the truth", self.understatements),
             ("other violations", other),

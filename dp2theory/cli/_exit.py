@@ -21,7 +21,7 @@ class ExitCode(enum.IntEnum):
     OK = 0
     INTERNAL = 1  # a defect of the program, or an answer whose stated error cannot be kept
     USAGE = 2  # usage, an invalid value, or a missing extra
-    VIOLATION = 3  # a check found a violation
+    VIOLATION = 3  # a check found a violation, or could check nothing
     INFEASIBLE = 4  # no parameters meet the budget
     UNSUPPORTED = 5  # the event or relation has no theorem behind it (yet)
     INTERRUPTED = 130  # stopped by the user; partial results are kept

@@ -109,8 +109,8 @@ def envelope(
     result
         Anything `jsonable` takes. Every ε in it is a bracket `{lower, upper}`.
     status
-        "ok", "interrupted" when partial results are shown, or "violated" when a check found
-        something.
+        "ok", "interrupted" when partial results are shown, "violated" when a check found
+        something, or "unchecked" when it could check nothing.
     """
     return {
         "schema": f"dp2theory/{command}/{SCHEMA_VERSION}",

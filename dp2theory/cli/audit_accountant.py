@@ -70,7 +70,8 @@ def audit_accountant(
     """What a privacy accountant gets wrong: laws that every accountant obeys, tested on examples.
 
     A violation counts when an enclosure in ball arithmetic, or the definition itself, confirms it;
-    then the exit code is 3. What is not confirmed is called suspect and changes nothing.
+    then the exit code is 3. What is not confirmed is called suspect and changes nothing. Where no
+    question was answered nothing was checked, and the exit code is 3 as well.
     """
     if listing:
         _list(
@@ -103,7 +104,7 @@ def audit_accountant(
         "cpu_budget": Input(cpu_budget, unit="s", default=cpu_budget == BUDGET),
     }
     result = found.to_json()
-    status = "ok" if found.ok else "violated"
+    status = found.status
     if report is not None:
         from dp2theory.cli._report import about
         from dp2theory.report.audit import write_audit_report
@@ -123,7 +124,7 @@ def audit_accountant(
         print(f"\ninputs:\n{describe_inputs(inputs)}")
 
     emit(COMMAND, inputs, result, json=json, human=human, status=status)
-    if not found.ok:
+    if found.exit_code:
         from dp2theory.report.audit_tables import summary
 
         fail(f"{accountant}: {summary(result)}", ExitCode.VIOLATION)

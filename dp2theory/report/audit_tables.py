@@ -131,7 +131,9 @@ def summary(result: Mapping[str, Any]) -> str:
     """The audit in one sentence."""
     confirmed = len(result["understatements"]) + len(result["violations"])
     if not result["answered"]:
-        return "nothing was answered"
+        reason = next((law["note"] for law in result["results"] if law["note"]), "")
+        told = "nothing was checked: no question was answered"
+        return f"{told} ({reason})" if reason else told
     if not confirmed:
         return "no violation of the laws was found"
     told = f"{confirmed} confirmed violation{'s' if confirmed > 1 else ''} of the laws"

@@ -98,6 +98,36 @@ def test_exit_code_0_where_nothing_is_confirmed(cli, stand):
     assert (candidate.name, laws, relation) == ("mine:Mine", ("L1", "L3", "L7"), None)
 
 
+REFUSING = """
+class Refusing:
+    def compose(self, event, count=1):
+        raise NotImplementedError("no event at all")
+
+    def get_epsilon(self, target_delta):
+        return 1.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [("mine:Refusing", "no event at all"), ("mine:Mine", "")],
+)
+def test_exit_code_3_where_nothing_is_checked(cli, mine, name, reason):
+    (mine / "mine.py").write_text(MINE + REFUSING)
+    laws = "L6" if name == "mine:Mine" else "L1"
+    words = f"{COMMAND} {name} --laws {laws} --relation replace-one --max-examples 1"
+    outcome = cli(words)
+    assert outcome.code == 3
+    assert outcome.out.startswith(f"{name}: nothing was checked: no question was answered (")
+    assert outcome.err.startswith(f"dp2theory: {name}: nothing was checked: no question was ans")
+    assert outcome.err.count("\n") == 1
+    assert reason in outcome.err
+    document = cli(words, "--json").document
+    assert document["status"] == "unchecked"
+    assert document["result"]["answered"] is False
+    assert cli(words, "--quiet").out == "0\n"
+
+
 @pytest.mark.usefixtures("stand", "mine")
 def test_json_keeps_to_its_schema(cli):
     outcome = cli(f"{COMMAND} mine:Mine --json --relation replace-one --seed 7")
