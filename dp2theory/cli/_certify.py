@@ -1,12 +1,14 @@
 """`dp2theory train --certify`: runs in a box, and what the theorems say of them."""
 
+import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._inputs import option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from dp2theory.cli._resolve_training import Resolved
     from dp2theory.cli._training import Request
@@ -47,11 +49,19 @@ def certified_runs(
     """Make the runs of an arm in the box of its problem; what the theorems say of them."""
     from dp2theory.planning.trial import InterruptedTrial
     from dp2theory.verification.certify import certify
-    from dp2theory.verification.certify_trace import InBox, box_of, check_size, record_run
+    from dp2theory.verification.certify_trace import (
+        InBox,
+        box_of,
+        check_method,
+        check_size,
+        record_run,
+    )
 
     inner = arm.optimizer
-    arm.optimizer = InBox(inner, *box_of(resolved.problem))  # the box belongs to what runs
-    check_size(resolved.budget.steps, resolved.problem.dimension, len(seeds))
+    with _options_named():
+        arm.optimizer = InBox(inner, *box_of(resolved.problem))  # the box belongs to what runs
+        check_method(inner, resolved.problem)
+        check_size(resolved.budget.steps, resolved.problem.dimension, len(seeds))
     traces = []
     for seed in seeds:
         try:
@@ -67,14 +77,31 @@ def certified_runs(
         except InterruptedTrial as stop:
             arm.runs.append(stop.partial)  # what it released is owed
             raise
+        with _options_named():
+            trace.check()  # before anything of the run is written
         arm.runs.append(made)
         traces.append(trace)
         on_run()
     return certify(resolved.problem, resolved.budget.sampling, traces)
 
 
+@contextmanager
+def _options_named() -> "Iterator[None]":
+    """Name the option that was typed where a check names the argument."""
+    try:
+        yield
+    except ValueError as error:
+        words = re.sub(
+            r"^(problem|method|steps|(?:preconditioned_)?clip_norm)(?:='([^']*)'|=([^:]*))?:",
+            lambda found: f"{option(found[1])} {found[2] or found[3] or ''}".rstrip() + ":",
+            str(error),
+        )
+        raise ValueError(words) from error
+
+
 def certify_text(result: dict[str, Any]) -> str:
     """The certificate for a person."""
+    from dp2theory.report.html_numbers import KINDS
     from dp2theory.report.tables import text_table
 
     found = result["certificate"]
@@ -82,7 +109,8 @@ def certify_text(result: dict[str, Any]) -> str:
         (
             each["theorem"],
             each["gap_of"],
-            _with_interval(each["bound"], each["bound_interval"]),
+            _with_interval(each["bound"], each["bound_interval"], each["kind"]),
+            KINDS[each["kind"]][0],
             _with_interval(each["gap"], each["gap_interval"]),
             "yes" if each["holds"] else "NO",
         )
@@ -92,7 +120,7 @@ def certify_text(result: dict[str, Any]) -> str:
     lines = [
         f"bounds on the gap above the least train loss {found['optimal_value']:.6g}: "
         f"{found['statement']}",
-        text_table(("theorem", "gap of", "bound", "measured", "holds"), rows),
+        text_table(("theorem", "gap of", "bound", "kind", "measured", "holds"), rows),
         f"in the box [{box['low']:g}, {box['high']:g}]^{box['dimension']}, where no gap exceeds "
         f"{found['trivial']:.6g}"
         + (": the bounds are vacuous, they say no more" if found["vacuous"] else ""),
@@ -101,9 +129,13 @@ def certify_text(result: dict[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _with_interval(value: float, interval: "dict[str, float] | None") -> str:
+def _with_interval(
+    value: float, interval: "dict[str, float] | None", kind: str = "estimate"
+) -> str:
+    from dp2theory.report.html_numbers import short
+
     if interval is None:
-        return f"{value:.6g}"
+        return short(value, kind)
     return f"{value:.6g} [{interval['lower']:.6g}, {interval['upper']:.6g}]"
 
 

@@ -33,6 +33,8 @@ KNOWN_BOXES = dict.fromkeys(("least-absolute-deviations", "huber", "quadratic"),
 METHODS = (Sgd, DpSgd, Dp2RmsProp)
 #: Numbers that the traces of all runs may hold together.
 LARGEST = 20_000_000
+#: Chance below which noise is held to be of another deviation than is said.
+UNSEEN = 1e-12
 #: What a clipped sum may differ from the whole one by, relative: rounding.
 _ROUNDING = 1e-9
 
@@ -134,7 +136,15 @@ class Trace:
         ValueError
             When an iterate lies outside the box, or is not the one before it moved along g/D + N
             with step size a and clipped to the box: a trace of another run, or of another step.
+            When the noise is not of the deviation that the bound pays for. When gradients were
+            clipped.
         """
+        if self.clipped:
+            raise ValueError(
+                f"preconditioned_clip_norm: clipping changed the gradients of {self.clipped} steps "
+                "of a run; clipped gradients are biased, and no bound here speaks of that; it must "
+                "be larger"
+            )
         side = self.high - self.low
         if self.w.min() < self.low or self.w.max() > self.high:
             raise ValueError(f"trace: an iterate lies outside the box [{self.low}, {self.high}]")
@@ -145,6 +155,25 @@ class Trace:
             raise ValueError(
                 f"trace: step {wrong[0] + 1} does not lead from its iterate to the next one "
                 f"(off by {off[wrong[0]]:.3g}): it is of another run, or of another step size"
+            )
+        self._check_noise()
+
+    def _check_noise(self) -> None:
+        """Refuse noise whose squares nobody would see at these deviations."""
+        from scipy.special import chdtr, chdtrc
+
+        # N is a difference of two numbers, and known to their rounding only.
+        slip = 8 * np.finfo(float).eps * (np.abs(self.g / self.D) + np.abs(self.N))
+        silent = self.nu == 0
+        least = np.maximum(np.abs(self.N) - slip, 0)
+        squares = (least[~silent] / self.nu[~silent, None]) ** 2
+        most = ((np.abs(self.N) + slip)[~silent] / self.nu[~silent, None]) ** 2
+        count = squares.size
+        odd = count and min(chdtrc(count, squares.sum()), chdtr(count, most.sum())) < UNSEEN
+        if least[silent].any() or odd:
+            raise ValueError(
+                "trace: its noise is not of the standard deviation nu: the bound would pay for "
+                "other noise than the run has"
             )
 
 

@@ -33,6 +33,8 @@ def test_bound_and_loss_stand_side_by_side(cli):
     text = cli(CERTIFY).out
     assert certificate["statement"] in text
     assert f"{first['bound']:.6g} [" in text
+    assert [each["kind"] for each in certificate["bounds"]] == ["estimate"] * 3 + ["upper"]
+    assert "proved upper end" in text
     assert f"{first['gap']:.6g} [" in text
     assert "costs no privacy" in text
 
@@ -60,15 +62,23 @@ def test_the_box_and_nothing_else_sets_these_runs_apart(cli):
         ("--public-share 0.1", "--public-share: does not go with --certify"),
         ("--tune", "--tune: does not go with --certify"),
         ("--seeds 1", "--seeds 1: --certify estimates expectations over runs"),
-        ("--problem het:n=500,d=5,amin=1/10,avg=2,seed=1", "no box is known"),
-        ("--method dp-adam", "no theorem here speaks of it"),
+        ("--problem het:n=500,d=5,amin=1/10,avg=2,seed=1", "avg=2,seed=1: no box is known"),
+        ("--method dp-adam", "--method dp-adam: no theorem here speaks of it"),
         ("--set momentum=0.5", "no theorem here speaks of it"),
-        ("--clip-norm 0.5", "clipped gradients are biased"),
+        ("--clip-norm 0.5", "--clip-norm 0.5: must be at least 1, the largest norm"),
     ],
 )
 def test_what_is_refused(cli, options, words):
     given = CERTIFY.replace("--learning-rate 0.1", "") if "tune" in options else CERTIFY
     cli(given, options).refused(2, words)
+
+
+def test_clipping_in_a_run_is_refused_before_anything_is_written(cli, tmp_path):
+    out = tmp_path / "o.json"
+    dp2 = CERTIFY.replace("dp-sgd", "dp2-rmsprop")
+    outcome = cli(dp2, f"--preconditioned-clip-norm 0.5 --out {out}")
+    outcome.refused(2, "--preconditioned-clip-norm: clipping changed the gradients of ")
+    assert not out.exists()
 
 
 def test_a_violation_is_printed_and_exits_3(cli, monkeypatch):
