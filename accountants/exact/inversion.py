@@ -334,7 +334,8 @@ def _contour_epsilon(
 
 def _power_of_ten(logarithm: float) -> str:
     exponent = math.floor(logarithm / math.log(10))
-    return f"{math.exp(logarithm - exponent * math.log(10)):.4g}e{exponent}"
+    mantissa = round(math.exp(logarithm - exponent * math.log(10)), 3)
+    return f"{mantissa:g}e{exponent}" if mantissa < 10 else f"1e{exponent + 1}"
 
 
 def _better_target(log_delta: float, value: DeltaValue) -> float:

@@ -100,3 +100,10 @@ def test_refusals_say_what_and_why():
     too_quiet = composition(0.01, 1e-4, 10, REMOVE)
     with pytest.raises(AccuracyError, match=r"epsilon at delta = 1e-6 .* relative error of 1e-06"):
         inversion.epsilon_bracket(too_quiet, math.log(1e-6))
+
+
+@pytest.mark.parametrize(
+    ("delta", "words"), [(1e-7, "1e-7"), (9.9999e-8, "1e-7"), (1.13e-18, "1.13e-18"), (0.5, "5e-1")]
+)
+def test_a_refusal_tells_delta_in_scientific_notation(delta, words):
+    assert inversion._power_of_ten(math.log(delta)) == words
