@@ -80,11 +80,11 @@ class AdvancedCompositionAccountant(CountingAccountant):
     ) -> None:
         super().__init__(neighboring_relation)
         allowed = "numbers in [0, 1), at least one"
-        validation.require(len(shares) > 0, "shares", shares, allowed)
-        for share in shares:
-            value = validation.real("shares", share, allowed)
-            validation.require(0 <= value < 1, "shares", share, allowed)
-        self._shares = tuple(map(float, shares))
+        values = validation.reals("shares", shares, allowed)
+        validation.require(values.ndim == 1 and values.size > 0, "shares", shares, allowed)
+        for share in values.tolist():
+            validation.require(0 <= share < 1, "shares", share, allowed)
+        self._shares = tuple(values.tolist())
 
     def settings(self) -> dict[str, Any]:
         """Constructor arguments as JSON values, the relation by name."""

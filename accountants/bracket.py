@@ -6,6 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from accountants import validation
+
 
 @dataclass(frozen=True)
 class Bracket:
@@ -26,7 +28,9 @@ class Bracket:
     upper: float
 
     def __post_init__(self) -> None:
-        if math.isnan(self.lower) or math.isnan(self.upper) or self.lower > self.upper:
+        for name in ("lower", "upper"):
+            validation.real(name, getattr(self, name), "a number, with lower <= upper")
+        if self.lower > self.upper:
             raise ValueError(
                 f"lower={self.lower!r}, upper={self.upper!r}: the ends of a bracket must be "
                 "numbers with lower <= upper"

@@ -105,6 +105,9 @@ def calibrate_noise_multiplier(
     """
     epsilon = validation.target_epsilon(target_epsilon, open_ends=True)
     delta = validation.target_delta(target_delta, open_ends=True)
+    # An unknown relation, direction or tightness is refused now: the search uses the last at its
+    # very end only.
+    group_accountant(neighboring_relation, direction, tightness, group_size=group_size)
 
     def accountant(noise_multiplier: float) -> ExactAccountant:
         fresh = group_accountant(neighboring_relation, direction, group_size=group_size)

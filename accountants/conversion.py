@@ -114,6 +114,8 @@ def epsilon_brackets(
     accountant: PrivacyAccountant, target_deltas: Iterable[float]
 ) -> tuple[Bracket, ...]:
     """ε at several δ, with both ends; a lower end is 0 where the accountant has none."""
+    good = isinstance(target_deltas, Iterable)
+    validation.require(good, "target_deltas", target_deltas, "several numbers in [0, 1]")
     if hasattr(accountant, "epsilon_bracket"):
         return tuple(accountant.epsilon_bracket(delta) for delta in target_deltas)
     return tuple(Bracket(0.0, float(accountant.get_epsilon(delta))) for delta in target_deltas)
@@ -142,6 +144,15 @@ def epsilon_grid(accountant: PrivacyAccountant, points: int = 33) -> tuple[float
     return (0.0,)
 
 
+def epsilon_points(epsilons: Sequence[float]) -> tuple[float, ...]:
+    """Given ε of a curve, checked to lie in [0, inf]."""
+    allowed = "a sequence of numbers in [0, inf]"
+    values = validation.reals("epsilons", epsilons, allowed)
+    good = values.ndim == 1 and bool((values >= 0).all())
+    validation.require(good, "epsilons", epsilons, allowed)
+    return tuple(values.tolist())
+
+
 @dataclass(frozen=True)
 class DeltaCurve:
     """δ(ε) at some ε, between two ends.
@@ -159,7 +170,7 @@ class DeltaCurve:
     @staticmethod
     def of(accountant: PrivacyAccountant, epsilons: Sequence[float] | None = None) -> DeltaCurve:
         """The curve of ``accountant`` at ``epsilons`` (default: ``epsilon_grid``)."""
-        at = epsilon_grid(accountant) if epsilons is None else tuple(map(float, epsilons))
+        at = epsilon_grid(accountant) if epsilons is None else epsilon_points(epsilons)
         brackets = [delta_bracket(accountant, epsilon) for epsilon in at]
         return DeltaCurve(at, tuple(b.lower for b in brackets), tuple(b.upper for b in brackets))
 
@@ -199,6 +210,6 @@ def _write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]])
 
 def levels(alpha: ArrayLike) -> Array:
     """Significance levels as an array, checked to lie in [0, 1]."""
-    a = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
+    a = np.atleast_1d(validation.reals("alpha", alpha, "numbers in [0, 1]"))
     validation.require(bool(np.all((a >= 0) & (a <= 1))), "alpha", alpha, "numbers in [0, 1]")
     return a

@@ -11,6 +11,7 @@ from scipy import special
 
 from accountants import validation
 from accountants.errors import AccuracyError
+from accountants.sampling import OracleDraws, Repeating
 
 Array = NDArray[np.float64]
 
@@ -111,6 +112,24 @@ class CopyLaw:
         return CopyLaw(tuple(p.tolist()), float(tail))
 
 
+def copy_law_of(sampling: Repeating, largest: int) -> CopyLaw:
+    """The law of a scheme, with what its own bound leaves out: failures of oracle calls.
+
+    Parameters
+    ----------
+    sampling : Repeating
+    largest : int
+        kappa >= 1; more than the draws of a batch means no truncation.
+
+    Raises
+    ------
+    AccuracyError
+        If the chance that no draw gives the record is too small to be computed.
+    """
+    law = CopyLaw.of(sampling.batch_size, sampling.draw_probability, largest=largest)
+    return law.failing(sampling.failure_probability) if isinstance(sampling, OracleDraws) else law
+
+
 def copies_for_tail(draws: int, probability: float, tail: float) -> int:
     """Smallest kappa >= 1 with P(K > kappa) <= ``tail``.
 
@@ -123,6 +142,8 @@ def copies_for_tail(draws: int, probability: float, tail: float) -> int:
     """
     draws = validation.whole(draws, "draws", 1)
     _probability(probability)
+    allowed = "a number > 0"
+    validation.require(validation.real("tail", tail, allowed) > 0, "tail", tail, allowed)
     k = np.arange(1, min(draws, _LARGEST) + 1)
     enough = np.flatnonzero(_tails(draws, probability, k) <= tail)
     if not enough.size:

@@ -210,7 +210,7 @@ def _epsilon(mu: float, log_delta: float) -> float:
 
 
 def _trade_off(alpha: ArrayLike, mu: float) -> Array:
-    a = np.asarray(alpha, dtype=np.float64)
+    a = validation.reals("alpha", alpha, "numbers in [0, 1]")
     validation.require(bool(np.all((a >= 0) & (a <= 1))), "alpha", alpha, "numbers in [0, 1]")
     with np.errstate(invalid="ignore"):
         value: Array = special.ndtr(-special.ndtri(a) - mu)

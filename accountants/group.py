@@ -11,7 +11,6 @@ Two bounds (docs/proofs/group.md):
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import math
 from collections.abc import Sequence
 
@@ -25,25 +24,24 @@ from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.exact.accountant import ExactAccountant
 from accountants.explain import Explanation, explain_leaves
-from accountants.profiles import gaussian_error, log_gaussian_delta
-from accountants.relations import ADD_OR_REMOVE, ONE_RECORD, SPECIAL, rule
-from accountants.rounding import above, below, exp_bracket
-from accountants.sampling import (
-    GroupedPoisson,
-    OracleDraws,
-    Poisson,
-    TruncatedPoisson,
-    WeightedWithReplacement,
-    WithoutReplacement,
-    WithReplacement,
+from accountants.group_chain import (
+    dearest_hop,
+    equal_records,
+    explain_chain,
+    group_move,
+    log_chain_factor,
 )
+from accountants.profiles import gaussian_error, log_gaussian_delta
+from accountants.relations import ONE_RECORD
+from accountants.rounding import above, exp_bracket
+from accountants.sampling import GroupedPoisson, OracleDraws, Poisson
 from accountants.walk import Leaf, Release, leaves
 
 __all__ = ["GroupAccountant", "group_accountant"]
 
+#: Largest ``group_size`` that is accounted, in records.
 LARGEST_GROUP = 10**6
-_SOURCE = "docs/proofs/group.md"
-_CHAIN_ROUNDING = 1e-13  # more than that of the chain's factor, absolute in its logarithm
+
 _TRIALS = 60  # steps outward from a solution that rounding left on the wrong side
 
 
@@ -125,7 +123,7 @@ class GroupAccountant(ExactAccountant):
         for leaf in (leaf for leaf in found if isinstance(leaf, Release)):
             if self._size > 1 and isinstance(leaf.sampling, OracleDraws):
                 return ONE_RECORD
-            if self._chain_of(leaf) is None:
+            if self._hop_of(leaf) is None:
                 return (
                     f"{leaf.sampling} leaves no data set without a group of {self._size} records "
                     "to draw such batches from; a smaller group, or REPLACE_ONE, is covered"
@@ -135,9 +133,10 @@ class GroupAccountant(ExactAccountant):
     def _add(self, leaf: Leaf, times: int) -> None:
         super()._add(leaf, times)
         self._single._add(leaf, times)
-        equal = self._of_equal_records(leaf) if isinstance(leaf, Release) else leaf
+        relation = self.neighboring_relation
+        equal = equal_records(leaf, self._size, relation) if isinstance(leaf, Release) else leaf
         self._equal._add(equal, times)
-        hop = self._chain_of(leaf) if isinstance(leaf, Release) else leaf
+        hop = self._hop_of(leaf) if isinstance(leaf, Release) else leaf
         assert hop is not None  # refused before
         self._hop._add(hop, times)
 
@@ -146,49 +145,8 @@ class GroupAccountant(ExactAccountant):
         self._chained = self._chained or found is None
         return release if found is None else found
 
-    def _chain_of(self, release: Release) -> Release | None:
-        """The release for the smallest data set that is the larger one of a hop."""
-        gone = self._size - 1
-        if gone == 0 or self.neighboring_relation is not ADD_OR_REMOVE:
-            return release
-        sampling = release.sampling
-        if isinstance(sampling, (WithoutReplacement, WithReplacement)):
-            size, batch = sampling.dataset_size - gone, sampling.batch_size
-            least = 1 + (batch if isinstance(sampling, WithoutReplacement) else 1)
-            if size < least:
-                return None
-            smaller = dataclasses.replace(sampling, dataset_size=size)
-            return Release(smaller, release.noise_multiplier)
-        if isinstance(sampling, WeightedWithReplacement):
-            # Others' shares are renormalised as records of share w leave: at most w/(1 - (k-1)w).
-            left = 1 - gone * sampling.largest_probability
-            share = sampling.largest_probability / left * (1 + 1e-12) if left > 0 else 1.0
-            if not share < 1:
-                return None
-            grown = dataclasses.replace(sampling, largest_probability=share)
-            return Release(grown, release.noise_multiplier)
-        return release
-
-    def _of_equal_records(self, release: Release) -> Release:
-        """A release whose lower ends a group of equal records attains.
-
-        With replacement a draw gives the group with k times the chance of one record.  Without
-        it, and where nothing but presence is used, several records are counted as one.
-        """
-        sampling, sigma, size = release.sampling, release.noise_multiplier, self._size
-        if isinstance(sampling, WithReplacement) and size < sampling.dataset_size:
-            share, draws = size / sampling.dataset_size, sampling.batch_size
-            return Release(WeightedWithReplacement(below(share), draws), sigma)
-        if isinstance(sampling, WithoutReplacement) and self.neighboring_relation is not SPECIAL:
-            n, m = sampling.dataset_size, sampling.batch_size
-            if size + m > n:
-                return release
-            # None of the group in a subset: the product of (n - m - i)/(n - i).
-            log_none = math.fsum(math.log1p(-m / (n - i)) for i in range(min(size, 10**4)))
-            present = -math.expm1(log_none) * (1 - 1e-9)
-            if 0 < present < 1:
-                return Release(WeightedWithReplacement(present, 1), sigma)
-        return release
+    def _hop_of(self, release: Release) -> Release | None:
+        return dearest_hop(release, self._size, self.neighboring_relation)
 
     def epsilon_bracket(self, target_delta: float) -> Bracket:
         """Smallest ε at ``target_delta`` for groups; see `ExactAccountant.epsilon_bracket`."""
@@ -246,8 +204,9 @@ class GroupAccountant(ExactAccountant):
         epsilon = validation.target_epsilon(target_epsilon)
         if self._non_private:
             return 0.0
+        relation = self.neighboring_relation
         moves = [
-            count * (self._group_move(leaf) / leaf.noise_multiplier) ** 2
+            count * (group_move(leaf, self._size, relation) / leaf.noise_multiplier) ** 2
             for leaf, count in self._single._counts.items()
         ]
         gap = above(math.sqrt(math.fsum(moves)), 4)
@@ -259,18 +218,6 @@ class GroupAccountant(ExactAccountant):
             value = float(log_gaussian_delta(epsilon, gap))
         return min(0.0, value + gaussian_error(epsilon, gap)) if value > -math.inf else -math.inf
 
-    def _group_move(self, release: Release) -> float:
-        """How far the whole group can move one sum, in clip norms; inf where nothing bounds it."""
-        sampling = release.sampling
-        if isinstance(sampling, TruncatedPoisson):
-            return math.inf  # the group's records push others out of the batch
-        most = self._size
-        if isinstance(sampling, WithoutReplacement):
-            most = min(most, sampling.batch_size)
-        elif isinstance(sampling, (WithReplacement, WeightedWithReplacement)):
-            most = sampling.batch_size
-        return most * rule(sampling.scheme, self.neighboring_relation).shift
-
     def explain(self, event: dp_accounting.DpEvent) -> Explanation:
         """Which theorem gives each end for the releases of ``event``; see `ExactAccountant`."""
         single = self._single.explain(event)  # refuses what has no theorem
@@ -280,21 +227,9 @@ class GroupAccountant(ExactAccountant):
             if grouped is None and isinstance(getattr(leaf, "sampling", None), OracleDraws):
                 raise ValueError(f"event={event!r}: {ONE_RECORD}")
             if grouped is None:
-                return self._explain_chain(single)
+                return explain_chain(self._size, single)
             found.append((grouped, count))
         return explain_leaves(found, self.neighboring_relation, self.tightness)
-
-    def _explain_chain(self, single: Explanation) -> Explanation:
-        k = self._size
-        return Explanation(
-            upper=f"the smaller of a chain of {k} single records, δ({k}ε) <= δ_1(ε) "
-            f"(exp({k}ε) - 1)/(exp(ε) - 1), and of the releases without sampling; for a single "
-            f"record {single.upper}",
-            lower="the larger of a single record, which is a group as well, and of equal records: "
-            f"{single.lower}",
-            exact=False,
-            source=", ".join(filter(None, [_SOURCE, single.source])),
-        )
 
     @property
     def _replaceable(self) -> tuple[type[AccuracyError], ...]:
@@ -354,27 +289,6 @@ class GroupAccountant(ExactAccountant):
                 return found + reach
             reach *= 2
         return high
-
-
-def log_chain_factor(epsilon: float, group_size: int) -> float:
-    """log of (exp(kε) - 1)/(exp(ε) - 1) = sum of exp(jε), j < k, rounded up.
-
-    Parameters
-    ----------
-    epsilon : float
-        ε >= 0 of one hop.
-    group_size : int
-        k >= 1 hops.
-    """
-    if group_size == 1:
-        return 0.0
-    whole = group_size * epsilon
-    if whole < 1e-8:  # every term is at most exp(kε)
-        return math.log(group_size) + whole + _CHAIN_ROUNDING
-    top = whole + math.log(-math.expm1(-whole))
-    bottom = epsilon + math.log(-math.expm1(-epsilon))
-    size = abs(whole) + abs(top) + abs(bottom)
-    return top - bottom + _CHAIN_ROUNDING * (1 + size)
 
 
 def _of_group(release: Release, size: int) -> Release | None:

@@ -221,7 +221,7 @@ def rule(sampling: str, relation: NeighboringRelation) -> Rule:
     """
     try:
         return _TABLE[sampling, relation]
-    except KeyError:
+    except (KeyError, TypeError):  # the latter: of what cannot be a key at all
         near = [r.name for s, r in _TABLE if s == sampling]
         nearest = (
             f"{sampling} is covered under {' and '.join(near)}"

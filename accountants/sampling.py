@@ -180,15 +180,14 @@ class OracleDraws(_FixedSize):
         return 1 / self.dataset_size
 
 
+#: Independent draws, so that one record may be in a batch several times.  Each has a
+#: ``batch_size`` (its draws) and a ``draw_probability`` (chance of a draw to give the record).
+Repeating = WithReplacement | WeightedWithReplacement | OracleDraws
+
+#: Every description.  Code that asks which one it has ends in ``assert_never``, so that mypy
+#: names the places that a new scheme must be added to.
 Sampling = (
-    Poisson
-    | GroupedPoisson
-    | WithoutReplacement
-    | WithReplacement
-    | WeightedWithReplacement
-    | ShuffledEpochs
-    | TruncatedPoisson
-    | OracleDraws
+    Poisson | GroupedPoisson | WithoutReplacement | ShuffledEpochs | TruncatedPoisson | Repeating
 )
 
 
@@ -224,10 +223,7 @@ def weighted_sampling(
         "weights fixed in advance, or uniform draws (WithReplacement)",
     )
     allowed = "a vector of finite numbers >= 0, at least two of them > 0"
-    try:
-        values = np.asarray(weights, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise ValueError(f"weights={str(weights)[:80]}: must be {allowed}") from None
+    values = validation.reals("weights", weights, allowed)
     good = values.ndim == 1 and values.size > 1 and bool(np.isfinite(values).all())
     good = good and bool((values >= 0).all()) and int((values > 0).sum()) > 1
     shown = f"array of shape {values.shape}"

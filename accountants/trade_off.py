@@ -28,7 +28,7 @@ from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccount
 from numpy.typing import ArrayLike, NDArray
 
 from accountants import relations
-from accountants.conversion import delta_bracket, epsilon_grid, levels
+from accountants.conversion import delta_bracket, epsilon_grid, epsilon_points, levels
 from accountants.errors import AccuracyError
 from accountants.walk import NonPrivate, UnsupportedLeaf, leaves
 
@@ -105,7 +105,7 @@ def trade_off(
     Dong, Roth and Su 2022, propositions 2.12 and 2.13; Wasserman and Zhou 2010 for one line.
     """
     a = levels(alpha)
-    at = epsilon_grid(accountant) if epsilons is None else tuple(map(float, epsilons))
+    at = epsilon_grid(accountant) if epsilons is None else epsilon_points(epsilons)
     if not at or any(x >= y for x, y in itertools.pairwise(at)):
         raise ValueError(f"epsilons={epsilons!r}: must be a non-empty ascending sequence")
     one_pair = _is_one_pair(accountant)

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import math
 import numbers
+import reprlib
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 LARGEST_WHOLE = 10**18  # larger numbers of records, steps, … are slips, and may be no double at all
 LARGEST_USES = 10**15  # of one part of an event, in all; doubles hold these exactly
@@ -34,6 +38,21 @@ def real(name: str, value: Any, allowed: str = "a real number") -> float:
         result = math.nan
     require(not math.isnan(result), name, value, allowed)
     return result
+
+
+def reals(name: str, values: Any, allowed: str) -> NDArray[np.float64]:
+    """Return ``values`` as floats of any shape; refuse NaN and what is not made of real numbers.
+
+    NumPy would take text, truth values and complex numbers for real ones.
+    """
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
+    good = array.dtype.kind in "iuf" or array.size == 0
+    if not good or np.isnan(array).any():
+        raise ValueError(f"{name}={reprlib.repr(values)}: must be {allowed}")
+    return array.astype(np.float64, copy=False)
 
 
 def noise_multiplier(value: Any, name: str = "noise_multiplier") -> float:

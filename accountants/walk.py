@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, assert_never
 
 import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
@@ -26,6 +26,7 @@ from accountants.sampling import (
     GroupedPoisson,
     OracleDraws,
     Poisson,
+    Repeating,
     Sampling,
     ShuffledEpochs,
     TruncatedPoisson,
@@ -90,17 +91,19 @@ class Release:
         sampling = self.sampling
         if isinstance(sampling, ShuffledEpochs):
             return 1.0
-        if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
+        if isinstance(sampling, Repeating):
             return min(1.0, sampling.batch_size * sampling.draw_probability)
         if isinstance(sampling, GroupedPoisson):
             return -math.expm1(self.log_absent)
-        return sampling.sampling_probability
+        if isinstance(sampling, (Poisson, WithoutReplacement, TruncatedPoisson)):
+            return sampling.sampling_probability
+        assert_never(sampling)
 
     @property
     def log_absent(self) -> float:
         """log of the chance that a record is not in the batch at all."""
         sampling = self.sampling
-        if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
+        if isinstance(sampling, Repeating):
             return sampling.batch_size * math.log1p(-sampling.draw_probability)
         if isinstance(sampling, GroupedPoisson):
             q = sampling.sampling_probability
@@ -110,11 +113,14 @@ class Release:
     @property
     def most_copies(self) -> int:
         """Largest number of times that a record, or records of a group, can be in one batch."""
-        if isinstance(self.sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
-            return self.sampling.batch_size
-        if isinstance(self.sampling, GroupedPoisson):
-            return self.sampling.group_size
-        return 1
+        sampling = self.sampling
+        if isinstance(sampling, Repeating):
+            return sampling.batch_size
+        if isinstance(sampling, GroupedPoisson):
+            return sampling.group_size
+        if isinstance(sampling, (Poisson, WithoutReplacement, TruncatedPoisson, ShuffledEpochs)):
+            return 1
+        assert_never(sampling)
 
     @property
     def failure(self) -> float:

@@ -131,6 +131,38 @@ class ExactAccountant(CountingAccountant):
         upper = self._tightened_epsilon(found.upper, delta)
         return Bracket(found.lower, max(found.lower, upper))
 
+    def rough_epsilon_bracket(self, target_delta: float) -> Bracket:
+        """An interval that holds the true ε as ``epsilon_bracket`` does, in less time.
+
+        Meant for curves. Where one pair of distributions gives both ends, they are those of
+        ``epsilon_bracket``; elsewhere the upper end is that of ``tightness="fast"`` and the lower
+        end is attained by the pair of data sets that usually costs most, the only one tried.
+
+        Parameters
+        ----------
+        target_delta : float
+            δ in [0, 1].
+
+        Returns
+        -------
+        Bracket
+
+        Raises
+        ------
+        ValueError
+            If ``target_delta`` is outside [0, 1].
+        AccuracyError
+            If the stated error cannot be kept.
+        """
+        delta = validation.target_delta(target_delta)
+        if self._non_private:
+            return Bracket(math.inf, math.inf)
+        if not self._counts or delta == 1:
+            return Bracket(0.0, 0.0)
+        return two_sided.epsilon_bracket(
+            self._counts, self.neighboring_relation, self._directions, delta, rough=True
+        )
+
     def _tightened_epsilon(self, upper: float, delta: float) -> float:
         if not self._may_tighten(upper) or delta == 0:
             return upper

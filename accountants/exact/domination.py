@@ -11,9 +11,9 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import assert_never
 
 from dp_accounting.privacy_accountant import NeighboringRelation
-from scipy import special
 
 from accountants import fixed_size
 from accountants.copies import CopyLaw, copies_for_tail
@@ -28,12 +28,12 @@ from accountants.sampling import (
     GroupedPoisson,
     OracleDraws,
     Poisson,
+    Repeating,
     ShuffledEpochs,
     TruncatedPoisson,
-    WeightedWithReplacement,
     WithoutReplacement,
-    WithReplacement,
 )
+from accountants.truncated import cut_probability, kept_probability
 from accountants.walk import Release
 
 Counts = Mapping[Release, int]
@@ -186,6 +186,18 @@ def _upper(
         return _gaussian(rule(sampling.scheme, relation).shift, sigma)
     if isinstance(sampling, WithoutReplacement):
         return _subset_upper(sampling, sigma, relation, direction, tail)
+    if isinstance(sampling, Repeating):
+        return _draws_upper(sampling, sigma, relation, direction, tail)
+    assert_never(sampling)
+
+
+def _draws_upper(
+    sampling: Repeating,
+    sigma: float,
+    relation: NeighboringRelation,
+    direction: Direction,
+    tail: float,
+) -> Part:
     if relation is not REPLACE and relation is not SPECIAL:
         copies = _copies(sampling, _finer(tail, direction))
         return Part(_one_sided(copies, 2 / sigma, direction), tail=copies.tail)
@@ -252,8 +264,10 @@ def _lower(
         if sampling.batch_size == sampling.dataset_size:
             return _gaussian(1.0 if relation is SPECIAL else 2.0, sigma)
         copies = _one_copy(sampling)
-    else:
+    elif isinstance(sampling, Repeating):
         copies = _copies(sampling, _finer(tail, direction))
+    else:
+        assert_never(sampling)
     if relation is SPECIAL and others == -1.0:
         return Part(_special(copies, sigma, direction, others), tail=copies.tail)
     copies = copies.lumped()
@@ -307,9 +321,7 @@ def _parts(copies: CopyLaw, gap: float) -> tuple[tuple[float, float], ...]:
     return tuple((p, k * gap) for k, p in enumerate(copies.probabilities) if k)
 
 
-def _copies(
-    sampling: WithReplacement | WeightedWithReplacement | OracleDraws, tail: float
-) -> CopyLaw:
+def _copies(sampling: Repeating, tail: float) -> CopyLaw:
     return _binomial(sampling.batch_size, sampling.draw_probability, tail)
 
 
@@ -327,29 +339,3 @@ def _profile_pair(
     return ProfilePair.of(
         forward, reverse, log_floor=math.log(lost), chance=chance, typical_gap=gap
     )
-
-
-def cut_probability(sampling: TruncatedPoisson) -> float:
-    """Upper bound on the chance that the other records alone fill a truncated batch.
-
-    There are n - 1 others, or n where ``dataset_size`` is that of the smaller data set: n covers
-    both readings.
-    """
-    n, q, cap = sampling.dataset_size, sampling.sampling_probability, sampling.truncated_batch_size
-    if cap > n:
-        return 0.0
-    return min(1.0, float(special.betainc(cap, n + 1 - cap, q)) * (1 + 1e-9) + 5e-324)
-
-
-def kept_probability(sampling: TruncatedPoisson) -> float:
-    """Lower bound on the chance that a record is in a truncated batch.
-
-    q E[min(1, cap/(J+1))] with J ~ Bin(n, q) others, again for both readings of the size; the
-    sum has the closed form q P(J < cap) + cap/(n+1) P(Bin(n+1, q) > cap).
-    """
-    n, q, cap = sampling.dataset_size, sampling.sampling_probability, sampling.truncated_batch_size
-    if cap > n:
-        return q
-    value = q * float(special.betaincc(cap, n + 1 - cap, q))
-    value += cap / (n + 1) * float(special.betainc(cap + 1, n + 1 - cap, q))
-    return min(q, value * (1 - 1e-9))

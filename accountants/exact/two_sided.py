@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable, Iterable
+from itertools import islice
 
 from dp_accounting.privacy_accountant import NeighboringRelation
 
@@ -30,16 +31,25 @@ _CLOSE = 0.02  # a data set is computed where its estimate is this near the best
 
 
 def epsilon_bracket(
-    counts: Counts, relation: NeighboringRelation, directions: tuple[Direction, ...], delta: float
+    counts: Counts,
+    relation: NeighboringRelation,
+    directions: tuple[Direction, ...],
+    delta: float,
+    *,
+    rough: bool = False,
 ) -> Bracket:
-    """ε at ``delta`` in [0, 1): see ``ExactAccountant.epsilon_bracket``."""
+    """ε at ``delta`` in [0, 1): see ``ExactAccountant.epsilon_bracket``.
+
+    A ``rough`` one tries one pair of data sets only for the lower end, and takes little time.
+    """
     if is_exact(counts, relation):
         return _exact_epsilon(counts, relation, directions, delta)
     upper = epsilon_upper(counts, relation, directions, delta)
     # What both laws leave out may weigh exp(ε) times its chance.
     tail = _tail(counts, delta * _LOOSE_SHARE * math.exp(-min(upper, 500.0)))
     lower = max(
-        lower_epsilon(lower_runs(counts, relation, d, tail), delta, upper) for d in directions
+        lower_epsilon(lower_runs(counts, relation, d, tail), delta, upper, rough=rough)
+        for d in directions
     )
     return Bracket(min(lower, upper), upper)
 
@@ -182,7 +192,7 @@ def log_delta_estimate(
 
 def _tail(counts: Counts, total: float) -> float:
     """Share of ``total`` for one use of a release."""
-    return max(total / max(1, sum(counts.values())), 1e-300)
+    return max(total / max(1, sum(counts.values())), 1e-307)
 
 
 def _lower_factor(run: Run, epsilon: float) -> float:
@@ -254,10 +264,13 @@ def _first_answer(ways: Iterable[Callable[[], float]]) -> float:
     return last()
 
 
-def lower_epsilon(runs: Iterable[Run], delta: float, ceiling: float) -> float:
+def lower_epsilon(
+    runs: Iterable[Run], delta: float, ceiling: float, *, rough: bool = False
+) -> float:
     """Largest lower bound on ε(``delta``) among attained runs; 0 where none has one.
 
     ``ceiling`` is an upper end of ε: what was left out may cost up to exp(ε) times its chance.
+    A ``rough`` bound is that of the first run, as far as it takes little time.
     """
 
     def estimate(run: Run) -> float:
@@ -281,6 +294,10 @@ def lower_epsilon(runs: Iterable[Run], delta: float, ceiling: float) -> float:
 
     if delta == 0:
         return max((run.largest_loss for run in runs), default=0.0)
+    if rough:
+        with contextlib.suppress(AccuracyError):
+            return max([0.0, *(value(run, inversion.BRIEF) for run in islice(runs, 1))])
+        return 0.0
     return max(0.0, _best(runs, estimate, value, 0.0))
 
 

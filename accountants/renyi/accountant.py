@@ -16,8 +16,9 @@ from accountants.extremes import moderate
 from accountants.renyi import conversion
 from accountants.renyi.approximate import ApproximateRenyi
 from accountants.renyi.composition import Composition, truncations
-from accountants.renyi.curves import repeats, untruncated
+from accountants.renyi.curves import untruncated
 from accountants.rounding import above, exp_bracket
+from accountants.sampling import Repeating
 from accountants.walk import Release
 
 Array = NDArray[np.float64]
@@ -176,7 +177,7 @@ class RenyiAccountant(CountingAccountant):
             If an order is outside its domain, or records may repeat and ``largest_copies`` is
             None: then the divergence is useless, and the message says how large it is.
         """
-        asked = np.asarray(orders, dtype=np.float64)
+        asked = validation.reals("orders", orders, "finite numbers > 1")
         flat = _orders(asked.ravel()) if asked.size else asked.ravel()
         if self._non_private:
             return np.full(asked.shape, math.inf)
@@ -202,17 +203,17 @@ class RenyiAccountant(CountingAccountant):
 
     def approximate(self, orders: ArrayLike) -> ApproximateRenyi:
         """The curve at increasing ``orders`` with the δ that it carries; raises as ``rdp``."""
-        flat = np.unique(_orders(np.ravel(np.asarray(orders, dtype=np.float64))))
+        flat = np.unique(_orders(np.ravel(orders)))
         values = self.rdp(flat)
         return ApproximateRenyi(tuple(flat.tolist()), tuple(values.tolist()), self.truncation_delta)
 
     def _given(self) -> Composition:
         if self._largest_copies is None:
             for release in self._counts:
-                if repeats(release):
+                if isinstance(release.sampling, Repeating):
                     raise ValueError(
                         f"largest_copies=None: must be a number for a curve, since "
-                        f"{untruncated(release)}"
+                        f"{untruncated(release.sampling, release.noise_multiplier)}"
                     )
         return next(self._compositions(None))
 
@@ -230,11 +231,9 @@ def _least(answers: Iterable[tuple[float, float]]) -> tuple[float, float]:
 
 
 def _orders(values: ArrayLike) -> Array:
-    try:
-        orders = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        orders = np.array(math.nan)
+    allowed = "finite numbers > 1, at least one"
+    orders = validation.reals("orders", values, allowed)
     good = orders.ndim == 1 and orders.size > 0
-    if not (good and bool(np.isfinite(orders).all()) and bool((orders > 1).all())):
-        raise ValueError(f"orders={values!r}: must be finite numbers > 1, at least one")
+    good = good and bool(np.isfinite(orders).all()) and bool((orders > 1).all())
+    validation.require(good, "orders", values, allowed)
     return orders

@@ -9,19 +9,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from accountants.copies import CopyLaw, copies_for_tail
+from accountants.copies import CopyLaw, copies_for_tail, copy_law_of
 from accountants.errors import AccuracyError
 from accountants.relations import Direction, NeighboringRelation, directions_of
-from accountants.renyi.curves import ceiling, divergence, failure, repeats
+from accountants.renyi.curves import ceiling, divergence, failure
 from accountants.renyi.series import ROUND
 from accountants.sampling import (
-    OracleDraws,
     Poisson,
+    Repeating,
     ShuffledEpochs,
     TruncatedPoisson,
-    WeightedWithReplacement,
     WithoutReplacement,
-    WithReplacement,
 )
 from accountants.walk import Release
 
@@ -135,35 +133,30 @@ def truncations(
     log_delta : float, optional
         log of the δ that truncation must stay below.
     """
-    repeated = {r: c for r, c in counts.items() if repeats(r)}
+    repeated = {r: r.sampling for r in counts if isinstance(r.sampling, Repeating)}
     if not repeated:
         yield {}
         return
     if largest is not None:
-        yield {r: _law(r, largest) for r in repeated}
+        yield {r: copy_law_of(scheme, largest) for r, scheme in repeated.items()}
         return
-    total = sum(repeated.values())
+    total = sum(counts[r] for r in repeated)
     seen: set[tuple[int, ...]] = set()
     for tail in _TAILS:
         if log_delta is not None and math.log(tail) > log_delta:
             continue
         try:
             kappas = tuple(
-                copies_for_tail(r.sampling.batch_size, r.sampling.draw_probability, tail / total)
-                for r in repeated
-                if isinstance(r.sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
+                copies_for_tail(scheme.batch_size, scheme.draw_probability, tail / total)
+                for scheme in repeated.values()
             )
             if kappas in seen:
                 continue
             seen.add(kappas)
-            laws = {r: _law(r, kappa) for r, kappa in zip(repeated, kappas, strict=True)}
+            laws = {
+                r: copy_law_of(scheme, kappa)
+                for (r, scheme), kappa in zip(repeated.items(), kappas, strict=True)
+            }
         except AccuracyError:
             return
         yield laws
-
-
-def _law(release: Release, largest: int) -> CopyLaw:
-    sampling = release.sampling
-    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
-    law = CopyLaw.of(sampling.batch_size, sampling.draw_probability, largest=largest)
-    return law.failing(sampling.failure_probability) if isinstance(sampling, OracleDraws) else law

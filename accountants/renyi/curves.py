@@ -11,10 +11,10 @@ docs/proofs/renyi.md).
 from __future__ import annotations
 
 import math
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from accountants.copies import CopyLaw
 from accountants.relations import Direction, NeighboringRelation
@@ -23,14 +23,14 @@ from accountants.renyi.quadrature import divergences
 from accountants.renyi.series import ROUND
 from accountants.renyi.symmetric import replaced, special_replaced
 from accountants.sampling import (
-    OracleDraws,
+    GroupedPoisson,
     Poisson,
+    Repeating,
     ShuffledEpochs,
     TruncatedPoisson,
-    WeightedWithReplacement,
     WithoutReplacement,
-    WithReplacement,
 )
+from accountants.truncated import cut_probability
 from accountants.walk import Release
 
 Array = NDArray[np.float64]
@@ -39,27 +39,10 @@ REPLACE = NeighboringRelation.REPLACE_ONE
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
 
-def repeats(release: Release) -> bool:
-    """Whether a record may occur several times in a batch, so that its copies are truncated."""
-    return isinstance(release.sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
-
-
 def failure(release: Release) -> float:
-    """Chance that a batch is cut, whatever the record in question does; 0 unless it may be cut.
-
-    The other records' batch has the same law under both neighbours; while it leaves room the
-    release is Poisson-sampled.  ``dataset_size`` bounds their number.
-    """
+    """Chance that a batch is cut, whatever the record in question does; 0 unless it may be cut."""
     sampling = release.sampling
-    if not isinstance(sampling, TruncatedPoisson):
-        return 0.0
-    n, cut = sampling.dataset_size, sampling.truncated_batch_size
-    if cut > n or sampling.sampling_probability == 0:
-        return 0.0
-    if sampling.sampling_probability == 1:
-        return 1.0
-    value = float(special.betainc(float(cut), n - cut + 1.0, sampling.sampling_probability))
-    return min(1.0, value * (1 + 1e-9) + 5e-324)
+    return cut_probability(sampling) if isinstance(sampling, TruncatedPoisson) else 0.0
 
 
 def divergence(
@@ -107,13 +90,17 @@ def divergence(
         if q == 1:
             return _gaussian(orders, gap * (1.0 if relation is SPECIAL else 2.0))
         law: tuple[float, ...] = (1 - q, q)
-    elif copies is None:
-        raise ValueError(
-            f"copies=None: must be a CopyLaw for {type(sampling).__name__}, because "
-            + untruncated(release)
-        )
-    else:
+    elif isinstance(sampling, Repeating):
+        if copies is None:
+            raise ValueError(
+                f"copies=None: must be a CopyLaw for {type(sampling).__name__}, because "
+                + untruncated(sampling, release.noise_multiplier)
+            )
         law = copies.probabilities
+    elif isinstance(sampling, GroupedPoisson):
+        raise TypeError("the Rényi accountant is for single records")
+    else:
+        assert_never(sampling)
     if relation is REPLACE:
         return replaced(law, gap, orders)
     if relation is SPECIAL:
@@ -144,12 +131,10 @@ def ceiling(release: Release, relation: NeighboringRelation, copies: CopyLaw | N
     return -log_absent * (1 + 8 * ROUND)
 
 
-def untruncated(release: Release) -> str:
+def untruncated(sampling: Repeating, noise_multiplier: float) -> str:
     """Why the curve with replacement needs a largest number of copies."""
-    sampling = release.sampling
-    assert isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws))
     m = sampling.batch_size
-    least = 4 * (m / release.noise_multiplier) ** 2 + 2 * m * math.log(sampling.draw_probability)
+    least = 4 * (m / noise_multiplier) ** 2 + 2 * m * math.log(sampling.draw_probability)
     return (
         "without a largest number of copies the event that one record fills the batch alone "
         f"makes the divergence of order 2 at least 4 m^2/sigma^2 - 2 m log(1/p) = {least:.6g} "

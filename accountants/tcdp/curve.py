@@ -119,7 +119,7 @@ class TruncatedCdp:
         ndarray, shape (A,)
             rho a up to omega, ``inf`` beyond.
         """
-        a = np.atleast_1d(np.asarray(order, dtype=np.float64))
+        a = np.atleast_1d(validation.reals("order", order, "orders > 1"))
         validation.require(bool(np.all(a > 1)), "order", order, "orders > 1")
         return np.where(a <= self.omega, np.nextafter(self.rho * a, np.inf), np.inf)
 

@@ -10,26 +10,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import assert_never
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from accountants import relations
-from accountants.copies import CopyLaw, copies_for_tail
+from accountants.copies import CopyLaw, copies_for_tail, copy_law_of
 from accountants.errors import AccuracyError
 from accountants.relations import NeighboringRelation
 from accountants.rounding import above
 from accountants.sampling import (
+    GroupedPoisson,
     OracleDraws,
+    Poisson,
+    Repeating,
     ShuffledEpochs,
     TruncatedPoisson,
-    WeightedWithReplacement,
     WithoutReplacement,
     WithReplacement,
 )
 from accountants.tcdp import agnostic, amplification, sampled_gaussian, slopes
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
+from accountants.truncated import cut_probability
 from accountants.walk import Release
 
 Array = NDArray[np.float64]
@@ -161,30 +164,23 @@ def copy_law(release: Release, tail: float) -> CopyLaw | None:
     sampling = release.sampling
     if isinstance(sampling, ShuffledEpochs):
         return None  # one full release for each record and epoch
-    if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
+    if isinstance(sampling, Repeating):
         draws, probability = sampling.batch_size, sampling.draw_probability
         try:
             largest = copies_for_tail(draws, probability, tail)
         except AccuracyError:
             largest = min(draws, 400)
         try:
-            law = CopyLaw.of(draws, probability, largest=largest)
-            fails = sampling.failure_probability if isinstance(sampling, OracleDraws) else 0.0
-            return law.failing(fails)
+            return copy_law_of(sampling, largest)
         except AccuracyError:  # hardly ever absent: any law, and a failure that says nothing
             return CopyLaw((0.5, 0.5), 1.0)
-    q = sampling.sampling_probability
-    failure = _cut(sampling) if isinstance(sampling, TruncatedPoisson) else 0.0
-    return CopyLaw((1 - q, q), failure) if q < 1 or failure else None
-
-
-def _cut(sampling: TruncatedPoisson) -> float:
-    """Chance that the other records fill the batch, whether or not the record is there."""
-    n, largest = sampling.dataset_size, sampling.truncated_batch_size
-    if largest > n:
-        return 0.0
-    value = float(special.betainc(largest, n - largest + 1, sampling.sampling_probability))
-    return min(1.0, value * (1 + 1e-9) + 5e-324)
+    if isinstance(sampling, (Poisson, WithoutReplacement, TruncatedPoisson)):
+        q = sampling.sampling_probability
+        failure = cut_probability(sampling) if isinstance(sampling, TruncatedPoisson) else 0.0
+        return CopyLaw((1 - q, q), failure) if q < 1 or failure else None
+    if isinstance(sampling, GroupedPoisson):
+        raise TypeError("truncated concentrated privacy is accounted for single records")
+    assert_never(sampling)
 
 
 def require_theorem(release: Release, relation: NeighboringRelation, method: str) -> None:

@@ -27,12 +27,10 @@ from opacus.accountants.registry import register_accountant
 from accountants import Bracket, ExactAccountant, NeighboringRelation
 from accountants.events import sampled_gaussian_event
 from accountants.sampling import (
-    OracleDraws,
     Poisson,
+    Repeating,
     Sampling,
     ShuffledEpochs,
-    WeightedWithReplacement,
-    WithReplacement,
 )
 
 __all__ = ["ExactOpacusAccountant", "accountant_class", "register"]
@@ -168,7 +166,7 @@ def _rate(sampling: Sampling) -> float:
     """Opacus' sample rate, 1 / len(loader), for a sampling that it does not model."""
     if isinstance(sampling, ShuffledEpochs):
         return 1 / sampling.batches
-    if isinstance(sampling, (WithReplacement, WeightedWithReplacement, OracleDraws)):
+    if isinstance(sampling, Repeating):
         return sampling.batch_size * sampling.draw_probability
     return sampling.sampling_probability
 

@@ -19,7 +19,7 @@ from accountants import (
 )
 from accountants.errors import InfeasibleBudgetError
 from accountants.events import dp_sgd_event
-from accountants.group import log_chain_factor
+from accountants.group_chain import log_chain_factor
 from accountants.sampling import (
     Poisson,
     Sampling,

@@ -9,7 +9,6 @@ from scipy import special, stats
 
 from accountants import AccuracyError, ExactAccountant, NeighboringRelation
 from accountants.events import dp_sgd_event
-from accountants.exact.domination import cut_probability, kept_probability
 from accountants.relations import rule
 from accountants.sampling import (
     Poisson,
@@ -20,6 +19,7 @@ from accountants.sampling import (
     WithReplacement,
     weighted_sampling,
 )
+from accountants.truncated import cut_probability, kept_probability
 
 ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 REPLACE = NeighboringRelation.REPLACE_ONE

@@ -9,7 +9,7 @@ import pytest
 
 from accountants import ExactAccountant, GroupAccountant, NeighboringRelation
 from accountants.events import dp_sgd_event
-from accountants.group import log_chain_factor
+from accountants.group_chain import log_chain_factor
 from accountants.sampling import Poisson, WithoutReplacement
 
 ADD_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
