@@ -200,6 +200,7 @@ def documents(
 
 def table(scenes: Sequence[dict[str, Any]]) -> str:
     """What came out, as text: advice, then what the runs say."""
+    from dp2theory.digits import short
     from dp2theory.report.tables import interval, number, text_table
 
     rows = []
@@ -212,8 +213,8 @@ def table(scenes: Sequence[dict[str, Any]]) -> str:
                 plan["advice"],
                 number(plan["delay"]["recommended"]),
                 number(plan["snr"]["at_default_delay"], 3),
-                number(plan["noise_multiplier"], 6),
-                number(runs["epsilon"]["upper"], 4),
+                short(plan["noise_multiplier"], "chosen"),
+                short(runs["epsilon"]["upper"], "upper", 4),
                 number(runs["compare"]["mean_train_loss"]),
                 number(runs["method"]["mean_train_loss"]),
                 f"{number(ratio['value'])} {interval(ratio['interval'], 3)}",

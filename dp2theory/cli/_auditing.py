@@ -21,6 +21,7 @@ from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
 from dp2theory.cli._progress import progress
 from dp2theory.cli._settings import parse_settings
+from dp2theory.digits import short
 
 if TYPE_CHECKING:
     from accountants.sampling import Poisson, WithoutReplacement, WithReplacement
@@ -132,8 +133,9 @@ def audit_request(request: Request) -> None:
     if found.violated:
         worst = found.worst
         fail(
-            f"{found.optimizer}: ε is at least {worst.lower:.4g} at δ = {worst.delta:.3g}, and "
-            f"{'claimed' if found.claimed else 'accounted'} is {worst.accounted.upper:.4g}",
+            f"{found.optimizer}: ε is at least {short(worst.lower, 'lower', 4)} at "
+            f"δ = {worst.delta:.3g}, and {'claimed' if found.claimed else 'accounted'} is "
+            f"{short(worst.accounted.upper, 'upper', 4)}",
             ExitCode.VIOLATION,
         )
 

@@ -1,9 +1,11 @@
 """What `audit` prints for a person."""
 
 from collections.abc import Mapping
+from math import floor
 from typing import Any
 
-from dp2theory.report.tables import interval, number, text_table
+from dp2theory.digits import short, within
+from dp2theory.report.tables import number, text_table
 
 _SHOWN_ATTEMPTS = 6
 
@@ -20,7 +22,8 @@ def audit_text(result: Mapping[str, Any]) -> str:
     word = "claimed" if result["claimed"] else "accounted"
     points = [asked, *result["profile"]]
     rows = [
-        [number(p["delta"], 3), number(p["shown_lower"]), interval(p["accounted"])] for p in points
+        [number(p["delta"], 3), short(p["shown_lower"], "lower", 4), within(p["accounted"], 4)]
+        for p in points
     ]
     attempts = [
         [a["data_sets"], a["attack"], number(a["promise"], 3)]
@@ -48,12 +51,13 @@ def _verdict(result: Mapping[str, Any], word: str) -> str:
     worst, asked = result["worst"], result["epsilon"]
     if result["violated"]:
         return (
-            f"{result['optimizer']}: VIOLATED: ε is at least {number(worst['shown_lower'])} at "
-            f"δ = {number(worst['delta'], 3)}, where {number(worst['accounted']['upper'])} is "
-            f"{word}"
+            f"{result['optimizer']}: VIOLATED: ε is at least "
+            f"{short(worst['shown_lower'], 'lower', 4)} at δ = {number(worst['delta'], 3)}, where "
+            f"{short(worst['accounted']['upper'], 'upper', 4)} is {word}"
         )
     return (
-        f"{result['optimizer']}: nothing found: ε is at least {number(asked['shown_lower'])} at "
-        f"δ = {number(asked['delta'], 3)}, {100 * result['power']:.0f} % of the "
-        f"{number(asked['accounted']['upper'])} that is {word} (this is no proof of it)"
+        f"{result['optimizer']}: nothing found: ε is at least "
+        f"{short(asked['shown_lower'], 'lower', 4)} at δ = {number(asked['delta'], 3)}, "
+        f"{floor(100 * result['power'])} % of the "
+        f"{short(asked['accounted']['upper'], 'upper', 4)} that is {word} (this is no proof of it)"
     )

@@ -1,6 +1,7 @@
 """Curves beside an answer: δ against ε as CSV, ε against steps as a picture.
 
-Curves come from the fast ends throughout; a tight end stands at the last step only.
+Curves come from the fast ends throughout, ε against steps from rough ones (a lower end is that of
+one pair of data sets); a tight end stands at the last step only.
 """
 
 import math
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
 PICTURES = (".png", ".svg")
 CURVE_POINTS = 41
-STEP_POINTS = 16
+STEP_POINTS = 10
 RANGE = 200  # the picture begins at this fraction of the run: its first steps are slow to account
 #: The CSV goes as far as the ε that belongs to this δ, or to the δ asked for if smaller.
 SMALLEST_DELTA = 1e-12
@@ -113,7 +114,7 @@ def against_steps(
     for beginning in prefixes(event):
         accountant = ExactAccountant(question.relation)
         accountant.compose(beginning)
-        bracket = accountant.epsilon_bracket(question.delta)
+        bracket = accountant.rough_epsilon_bracket(question.delta)
         series["steps"].append(accountant.steps)
         series["exact"]["lower"].append(bracket.lower)
         series["exact"]["upper"].append(bracket.upper)

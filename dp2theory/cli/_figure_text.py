@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from dp2theory.cli._output import describe_inputs
+from dp2theory.digits import short
 
 OUTCOMES = {True: "holds", False: "does not hold", None: "is not decided by these seeds"}
 HEADER = ("", "train loss", "95% interval", "to the baseline", "ε of one run", "diverged")
@@ -98,6 +99,6 @@ def _row(arm: Mapping[str, Any]) -> tuple[str, ...]:
         value if isinstance(value, str) else f"{value:.4f}",
         "–" if interval is None else f"[{interval['lower']:.4f}, {interval['upper']:.4f}]",
         "baseline" if own else f"{100 * (against['ratio']['value'] - 1):+.1f} %",
-        upper if isinstance(upper, str) else f"≤ {upper:.4g}",
+        upper if isinstance(upper, str) else f"≤ {short(upper, 'upper', 4)}",
         str(arm["diverged"]),
     )

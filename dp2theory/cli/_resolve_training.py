@@ -16,6 +16,7 @@ from dp2theory.cli._setting import Setting, resolve_setting
 from dp2theory.cli._settings import parse_settings
 from dp2theory.cli._training_noise import resolve_noise
 from dp2theory.cli._unit import beside_inputs, check_group_size
+from dp2theory.digits import short
 
 if TYPE_CHECKING:
     from dp2theory.cli._training import Request
@@ -311,8 +312,9 @@ def _warn_over_budget(
         whole = budget.account(compose_events(discarded.ledger, budget.event(noise_multiplier)))
     if exceeds(whole.upper, budget):
         print(
-            f"dp2theory: warning: with the discarded pilot the run costs epsilon {whole.upper:.6g} "
-            f"and exceeds the plan's budget of {budget.target_epsilon:.6g}",
+            f"dp2theory: warning: with the discarded pilot the run costs epsilon up to "
+            f"{short(whole.upper, 'upper')} and exceeds the plan's budget of "
+            f"{budget.target_epsilon!r}",
             file=sys.stderr,
             flush=True,
         )

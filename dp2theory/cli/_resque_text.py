@@ -1,10 +1,10 @@
 """What `resque` prints for a person."""
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 from dp2theory.cli._output import describe_inputs
+from dp2theory.digits import short
 from dp2theory.report.tables import number, text_table
 
 
@@ -90,12 +90,7 @@ def _dearest(plan: Mapping[str, Any]) -> str:
 
 def _outward(bracket: Mapping[str, Any], digits: int = 4) -> tuple[str, str]:
     """Both ends in a few digits, the lower one rounded down and the upper one up."""
-    found = []
-    for end, rounding in ((bracket["lower"], ROUND_FLOOR), (bracket["upper"], ROUND_CEILING)):
-        exact = Decimal(float(end))
-        short = Context(prec=digits, rounding=rounding).plus(exact) if exact.is_finite() else exact
-        found.append(f"{float(short):.{digits}g}")
-    return found[0], found[1]
+    return short(bracket["lower"], "lower", digits), short(bracket["upper"], "upper", digits)
 
 
 def _ends(bracket: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.files import write_through
 from dp2theory.report.plots import MUTED, new_figure, styled
 
@@ -54,7 +55,8 @@ def draw_against_steps(
     lower, upper = (_floats(series["exact"][end]) for end in ("lower", "upper"))
     axes.fill_between(steps, lower, upper, color=BAND, alpha=0.25, linewidth=0)
     axes.plot(steps, upper, color=BAND, label=_label("guarantee (upper end)", upper))
-    axes.plot(steps, lower, color=BAND, linewidth=1.0, label=_label("attained (lower end)", lower))
+    attained = _label("attained (lower end)", lower, "lower")
+    axes.plot(steps, lower, color=BAND, linewidth=1.0, label=attained)
     for name, (colour, style, words) in UPPER_ENDS.items():
         if name in series and len(series[name]["upper"]) == len(steps):
             ends = _floats(series[name]["upper"])
@@ -62,7 +64,7 @@ def draw_against_steps(
     if tight is not None:
         axes.plot(
             steps[-1], tight["upper"], marker="v", color=BAND, zorder=4,
-            label=f"tight upper end: {tight['upper']:.4g}",
+            label=f"tight upper end: {short(tight['upper'], 'upper', 4)}",
         )  # fmt: skip
     axes.set_xscale("log")
     if _positive(lower) and _positive(upper):
@@ -87,8 +89,8 @@ def _positive(ends: Sequence[float]) -> bool:
     return all(0 < end < math.inf for end in ends)
 
 
-def _label(words: str, ends: Sequence[float]) -> str:
-    return f"{words}: {ends[-1]:.4g}"
+def _label(words: str, ends: Sequence[float], kind: str = "upper") -> str:
+    return f"{words}: {short(ends[-1], kind, 4)}"
 
 
 def account_figure(

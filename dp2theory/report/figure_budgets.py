@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.report.figure_common import (
     colour_of,
     draw_points,
@@ -119,7 +120,7 @@ def _change(arm: Mapping[str, Any]) -> str:
 
 def _name_with_epsilon(arm: Mapping[str, Any]) -> str:
     upper = arm["epsilon"]["upper"]
-    words = upper if isinstance(upper, str) else f"{upper:.3g}"
+    words = short(upper, "upper", 3)
     return f"{label_of(arm)}\nε ≤ {words}"
 
 

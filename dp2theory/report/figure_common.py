@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.report.plots import METHOD_COLOURS, METHOD_NAMES, MUTED
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ def epsilon_of(arms: Sequence[Mapping[str, Any]]) -> str:
     numbers = [end for end in ends if not isinstance(end, str)]
     if not numbers:
         return "no privacy"
-    return f"ε ≤ {max(numbers):.3g} for one run"
+    return f"ε ≤ {short(max(numbers), 'upper', 3)} for one run"
 
 
 def show_delays(axes: Axes, delays: Sequence[int]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.report.figure_common import SEQUENCE, heading
 from dp2theory.report.plots import new_figure, styled
 
@@ -59,7 +60,7 @@ def moments_figure(result: Mapping[str, Any]) -> Figure:
             right,
             data,
             data["noisy"],
-            title=f"DP-RMSProp, ε ≤ {data['epsilon']['upper']:.3g}",
+            title=f"DP-RMSProp, ε ≤ {short(data['epsilon']['upper'], 'upper', 3)}",
             noise=data["noise_variance"],
         )
         positive = [v for row in (*data["plain"], *data["noisy"]) for v in row if v > 0]

@@ -18,6 +18,7 @@ from dp2theory.report.html_page import (
     notes,
     page,
     pictures,
+    unit_of,
     verdict,
     write_page,
 )
@@ -82,7 +83,7 @@ def plan_sections(document: Mapping[str, Any]) -> list[str]:
 
 def plan_entries(plan: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> list[Entry]:
     """The numbers of a plan with their kinds."""
-    whole = f"nats, {plan['steps']:,} steps, {_unit(inputs)}"
+    whole = f"nats, {plan['steps']:,} steps, {unit_of(inputs)}"
     pilot = f"nats, {plan['pilot']['steps']:,} steps"
     delay = "rule on the pilot's estimates" if plan["pilot"]["steps"] else "the default"
     entries = [
@@ -232,7 +233,7 @@ def _plan_cards(document: Mapping[str, Any]) -> str:
             (
                 Markup(f"ε ≤ {shown('epsilon.upper', 'upper')}"),
                 f"at δ = {tables.number(inputs['delta']['value'], 3)}, {plan['steps']:,} steps "
-                f"in all, for {_unit(inputs)}",
+                f"in all, for {unit_of(inputs)}",
             ),
             (recommended, f"delay s [steps]; default T // 40 = {delay['default']}"),
             (
@@ -248,18 +249,13 @@ def _plan_cards(document: Mapping[str, Any]) -> str:
     )
 
 
-def _unit(inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The unit of privacy; documents of earlier versions do not say it."""
-    return str(inputs["unit_of_privacy"]["value"]) if "unit_of_privacy" in inputs else "a record"
-
-
 def _run_cards(result: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> str:
     epsilon = result["epsilon"]
     entries = [
         (tables.number(result["noise_multiplier"], 6), "noise multiplier σ [clip norms]"),
         (
             f"ε ≤ {tables.number(epsilon['upper'], 6)}",
-            f"{result['releases']:,} releases in all, for {_unit(inputs)}",
+            f"{result['releases']:,} releases in all, for {unit_of(inputs)}",
         ),
     ]
     if "group" in result:

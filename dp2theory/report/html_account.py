@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from dp2theory.digits import short
 from dp2theory.report import curves, html_plots, tables
 from dp2theory.report.html_numbers import Entry, datum, kind_mark, numbers_table
 from dp2theory.report.html_page import (
@@ -14,6 +15,7 @@ from dp2theory.report.html_page import (
     figure,
     notes,
     pictures,
+    unit_of,
     verdict,
     write_page,
 )
@@ -57,7 +59,7 @@ def _account(document: Mapping[str, Any]) -> list[str]:
     result, inputs = document["result"], document["inputs"]
     asked = "epsilon" if "epsilon" in result else "delta"
     given = "delta" if asked == "epsilon" else "epsilon"
-    symbol, unit = SYMBOL[asked], _unit(inputs)
+    symbol, unit = SYMBOL[asked], unit_of(inputs)
     two_sided = result["answers"][0]["claim"] == "two-sided"
     explained = result["explanation"]
     top = datum(document, f"result.{asked}.upper", "upper", digits=6)
@@ -96,10 +98,6 @@ def _account(document: Mapping[str, Any]) -> list[str]:
     return parts + _peers(document, symbol)
 
 
-def _unit(inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    return str(inputs["unit_of_privacy"]["value"]) if "unit_of_privacy" in inputs else "a record"
-
-
 def _pictures(result: Mapping[str, Any], inputs: Mapping[str, Any], asked: str) -> str:
     rows: list[tuple[str, Any, Any, str]] = []
     for answer in result["answers"]:
@@ -114,7 +112,7 @@ def _pictures(result: Mapping[str, Any], inputs: Mapping[str, Any], asked: str) 
         for peer in result.get("peers", ())
         if peer["value"] is not None
     ]
-    said = "; ".join(f"{name} {tables.number(upper, 4)}" for name, _, upper, _ in rows)
+    said = "; ".join(f"{name} {short(upper, kind, 4)}" for name, _, upper, kind in rows)
     made = [
         figure(
             html_plots.answers_figure(rows, SYMBOL[asked]),
@@ -226,7 +224,7 @@ def _remaining(document: Mapping[str, Any]) -> list[str]:
             Entry(f"ε {words}", f"result.{field}.{kind}", "nats", kind, "exact accountant")
             for kind in ("upper", "lower")
         ]
-    said = ", ".join(f"{words} {tables.number(value, 4)}" for words, value in points)
+    said = ", ".join(f"{words} {short(value, 'upper', 4)}" for words, value in points)
     caption = "Upper ends of ε; the dashed line is the budget."
     drawn = html_plots.remaining_figure(points, target)
     return [

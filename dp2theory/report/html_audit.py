@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import floor
 from pathlib import Path
 from typing import Any
 
+from dp2theory.digits import short
 from dp2theory.report import html_plots, tables
-from dp2theory.report.html_numbers import Entry, bracket, datum, numbers_table, short
+from dp2theory.report.html_numbers import Entry, bracket, datum, numbers_table
 from dp2theory.report.html_page import About, cards, figure, pictures, verdict, write_page
 from dp2theory.report.tables import Markup
 
@@ -63,7 +65,7 @@ def _verdict(result: Mapping[str, Any], word: str) -> str:
         )
     return verdict(
         "Nothing was found",
-        f"Attacks show {100 * result['power']:.0f} % of the ε that is {word} at δ = "
+        f"Attacks show {floor(100 * result['power'])} % of the ε that is {word} at δ = "
         f"{tables.number(asked['delta'], 3)}; this is no proof of it",
         "kept",
     )
@@ -90,8 +92,8 @@ def _cards(document: Mapping[str, Any], word: str) -> str:
 def _pictures(result: Mapping[str, Any], word: str) -> str:
     points = [result["epsilon"], *result["profile"]]
     said = "; ".join(
-        f"δ {tables.number(p['delta'], 2)}: {tables.number(p['shown_lower'], 3)} of "
-        f"{tables.number(p['accounted']['upper'], 3)}"
+        f"δ {tables.number(p['delta'], 2)}: {short(p['shown_lower'], 'lower', 3)} of "
+        f"{short(p['accounted']['upper'], 'upper', 3)}"
         for p in points
     )
     return pictures(

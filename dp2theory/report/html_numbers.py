@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import html
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context
 from typing import Any
 
+from dp2theory.digits import short as short
 from dp2theory.report import tables
 from dp2theory.report.tables import Markup
 
@@ -32,9 +31,12 @@ KINDS = {
     "measured": ("measured", "comes from runs that were made"),
     "reported": ("as reported", "another package's answer, not checked here"),
     "counted": ("counted", "an exact number of things"),
-    "chosen": ("chosen", "set by the command so that the inputs are met, or by a stated rule"),
+    "chosen": (
+        "chosen",
+        "set by the command so that the inputs are met, or by a stated rule; rounded up where it "
+        "is shortened",
+    ),
 }
-_ROUNDING = {"upper": ROUND_CEILING, "lower": ROUND_FLOOR}
 
 
 @dataclass(frozen=True)
@@ -72,19 +74,6 @@ def lookup(document: Mapping[str, Any], field: str) -> Any:
         else:
             return None
     return found
-
-
-def short(value: Any, kind: str, digits: int = 6) -> str:
-    """A number in so many digits, upper ends rounded up and lower ends down."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return "–" if value is None else str(value)
-    if isinstance(value, int):
-        return tables.number(value)
-    if not math.isfinite(value):
-        return str(value)
-    rounding = _ROUNDING.get(kind, ROUND_HALF_EVEN)
-    rounded = Context(prec=digits, rounding=rounding).create_decimal(repr(value))
-    return f"{float(rounded):.{digits}g}"
 
 
 def datum(

@@ -127,6 +127,11 @@ def _making(document: Mapping[str, Any], about: About) -> list[str]:
     return [*parts, f"<dl>{items}</dl>"]
 
 
+def unit_of(inputs: Mapping[str, Mapping[str, Any]]) -> str:
+    """The unit of privacy; documents of earlier versions do not say it."""
+    return str(inputs["unit_of_privacy"]["value"]) if "unit_of_privacy" in inputs else "a record"
+
+
 def verdict(title: str, text: str, style: str) -> str:
     """The answer in a coloured box; `text` is a sentence without its point."""
     title, text = html.escape(title), html.escape(text)

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.files import write_through
 
 if TYPE_CHECKING:
@@ -325,9 +326,8 @@ def scenes_figure(scenes: Sequence[Mapping[str, Any]]) -> Figure:
             advice = ADVICE_WORDS[plan["advice"]]
             draw_snr(left, plan, title=f"{name}: {advice}")
             arms = [runs["method"], runs["compare"]]
-            draw_runs(
-                middle, arms, title=f"{name}: train loss at ε ≤ {runs['epsilon']['upper']:.3g}"
-            )
+            spent = short(runs["epsilon"]["upper"], "upper", 3)
+            draw_runs(middle, arms, title=f"{name}: train loss at ε ≤ {spent}")
             draw_final_losses(right, arms)
         return figure
 

@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from dp2theory.digits import short, within
 from dp2theory.report.resque_common import named
-from dp2theory.report.tables import interval, number
+from dp2theory.report.tables import number
 
 #: Title, header, rows.
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]
@@ -119,8 +120,8 @@ def accountant_table(data: Mapping[str, Any]) -> Table:
         (
             f"{row['dataset_size']:,}", str(row["dimension"]), str(row["calls"]),
             str(row["draws"]), f"{row['noise_over_sensitivity']:g}",
-            number(row["epsilon"]["exact"]["lower"]),
-            *(number(bracket["upper"], 5) for bracket in row["epsilon"].values()),
+            short(row["epsilon"]["exact"]["lower"], "lower", 4),
+            *(short(bracket["upper"], "upper", 5) for bracket in row["epsilon"].values()),
         )
         for row in data["accounted"]
     ]  # fmt: skip
@@ -143,7 +144,7 @@ def private_table(data: Mapping[str, Any]) -> Table:
             row["method"], f"{row['dataset_size']:,}", str(row["dimension"]),
             f"{row['excess']:.3g}", f"{row['standard_error']:.2g}", f"{row['fresh_excess']:.3g}",
             f"{row['queries']:,.0f}", f"{row['query_depth']:,.0f}",
-            interval(row["epsilon"]),
+            within(row["epsilon"], 4),
         )
         for row in study["rows"]
     ]  # fmt: skip

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from dp2theory.report.tables import interval, number, outward
+from dp2theory.digits import short, within
+from dp2theory.report.tables import interval, number
 
 Group = Mapping[str, Any]
 
@@ -37,8 +38,8 @@ def rows(group: Group) -> list[list[str]]:
             [
                 cell["method"],
                 settings or "–",
-                f"{cell['noise_multiplier']:.4g}",
-                outward(cell["epsilon"]),
+                short(cell["noise_multiplier"], "chosen", 4),
+                within(cell["epsilon"]),
                 str(len(cell["runs"])),
                 number(cell["mean_train_loss"], 5),
                 "1" if place == group["baseline"] else number(ratio and ratio["value"], 4),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import html
-import math
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context
 from typing import Any
+
+from dp2theory.digits import short
 
 
 class Markup(str):
@@ -37,18 +37,6 @@ def interval(bracket: Mapping[str, Any] | None, digits: int = 4) -> str:
     if bracket is None:
         return "–"
     return f"[{number(bracket['lower'], digits)}, {number(bracket['upper'], digits)}]"
-
-
-def outward(bracket: Mapping[str, Any]) -> str:
-    """Six digits of an ε, its lower end rounded down and its upper end up."""
-    ends = []
-    for end, rounding in ((bracket["lower"], ROUND_FLOOR), (bracket["upper"], ROUND_CEILING)):
-        if not math.isfinite(float(end)):
-            ends.append("inf")
-            continue
-        short = Context(prec=6, rounding=rounding).create_decimal(float(end))
-        ends.append(f"{short.normalize():g}")
-    return f"[{ends[0]}, {ends[1]}]"
 
 
 def text_table(
@@ -143,8 +131,8 @@ def setting_rows(arms: Sequence[Mapping[str, Any]], names: Mapping[str, str]) ->
     return [
         [
             str(arm.get("label") or names.get(arm["method"], arm["method"])),
-            number(arm["settings"].get("noise_multiplier"), 6),
-            f"≤ {number(arm['epsilon']['upper'], 6)}",
+            short(arm["settings"].get("noise_multiplier"), "chosen"),
+            f"≤ {short(arm['epsilon']['upper'], 'upper')}",
             number(arm["releases"]),
             _settings(
                 {

@@ -120,3 +120,27 @@ def test_nothing_and_infinite_costs_can_be_drawn(tmp_path):
     assert math.isinf(series["exact"]["upper"][-1])
     save_picture(account_figure(series, delta=1e-5), tmp_path / "infinite.png")
     assert {path.name for path in tmp_path.iterdir()} == {"empty.svg", "infinite.png"}
+
+
+@pytest.mark.parametrize("with_replacement", [False, True])
+def test_rough_brackets_hold_the_truth_and_are_near_the_others(with_replacement):
+    make = (
+        dp_accounting.SampledWithReplacementDpEvent
+        if with_replacement
+        else dp_accounting.SampledWithoutReplacementDpEvent
+    )
+    step = make(5000, 256, dp_accounting.GaussianDpEvent(1.5))
+    accountant = ExactAccountant(NeighboringRelation.REPLACE_ONE).compose(step, 600)
+    rough, usual = accountant.rough_epsilon_bracket(1e-5), accountant.epsilon_bracket(1e-5)
+    assert rough.upper == usual.upper
+    assert 0.98 * usual.lower <= rough.lower <= usual.lower
+
+
+def test_rough_brackets_at_the_edges_are_those_of_the_accountant():
+    accountant = ExactAccountant().compose(POISSON, 100)
+    assert accountant.rough_epsilon_bracket(1e-5) == accountant.epsilon_bracket(1e-5)
+    assert accountant.rough_epsilon_bracket(1.0).upper == 0
+    assert math.isinf(ExactAccountant().compose(dp_accounting.NonPrivateDpEvent())
+                      .rough_epsilon_bracket(0.1).lower)  # fmt: skip
+    with pytest.raises(ValueError, match="target_delta"):
+        accountant.rough_epsilon_bracket(-1)

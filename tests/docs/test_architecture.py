@@ -11,9 +11,11 @@ from tests.repo.project import settings
 PAGE = (DOCS / "explanation" / "architecture.md").read_text()
 # Beside the rows, as the page says.
 MAY_IMPORT = {
+    "dp2theory.digits": set(),
     "dp2theory.files": set(),
     "dp2theory.integrations": {
         *LIBRARIES,
+        "dp2theory.digits",
         "dp2theory.files",
         "dp2theory.planning",
         "dp2theory.optimizers",
