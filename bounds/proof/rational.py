@@ -115,6 +115,7 @@ def _solve(z3: Any, formulas: Sequence[Any], *, budget: int) -> tuple[Any, Any]:
     solver = z3.Solver()
     solver.set("rlimit", budget)
     solver.set("timeout", 120_000)  # far beyond the budget: a guard against a hang
+    solver.set("ctrl_c", False)  # an interrupt is Python's: z3 would answer "unknown" instead
     solver.add(*formulas)
     return solver.check(), solver
 

@@ -57,6 +57,9 @@ def verify_text(result: Mapping[str, Any]) -> str:
         f"{counts['not_tested']} not tested; {result['seconds']:.0f} s of CPU"
     )
     parts += [textwrap.fill(f"note: {each}", WIDTH) for each in result["notes"]]
+    if result["unfinished"]:
+        said = f"interrupted, without a verdict: {', '.join(result['unfinished'])}"
+        parts.append("\n" + textwrap.fill(said, WIDTH, break_on_hyphens=False))
     return "\n".join(parts)
 
 

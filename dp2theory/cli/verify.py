@@ -50,19 +50,23 @@ def verify(
     Every proof is replayed. A theorem's own statement is then evaluated on traces of the reference
     optimizers and of ReSQue, with confidence intervals over the seeds, and on finite models of its
     assumptions; settings in which the bound is close to the truth are searched for. The exit code
-    is 3 when a proof fails or a statement is false somewhere.
+    is 3 when a proof fails or a statement is false somewhere. What is interrupted prints the
+    verdicts that it has.
     """
     from dp2theory.experiments.executors import check_executor, one_thread
 
     one_thread()
     if quick and full:
         raise ValueError("--quick, --full: give one of them")
+    if seed < 0:
+        raise ValueError(f"--seed {seed}: must be an integer of at least 0")
     level = "full" if full else "quick"
     check_executor(executor)
     check_outputs({"out": out, "report": report})
     if out is not None and out.suffix.lower() != ".json":
         raise ValueError(f"--out {out}: must end in .json")
     found = _run(ids or None, level, seed, executor, quiet)
+    stopped = bool(found.unfinished)
     inputs = {
         "ids": Input(ids or "all", default=not ids, unit="name"),
         "level": Input(level, default=not (quick or full), unit="name"),
@@ -70,7 +74,7 @@ def verify(
         "executor": Input(executor, unit="name"),
     }
     result = found.to_json()
-    status = "violated" if found.violated else "ok"
+    status = "interrupted" if stopped else "violated" if found.violated else "ok"
     document = envelope(COMMAND, inputs, result, status=status)
     if out is not None:
         from dp2theory.files import write_json
@@ -91,6 +95,13 @@ def verify(
                 print(f"\nwritten: {path}")
 
     emit(COMMAND, inputs, result, json=json, human=human, status=status)
+    if stopped:
+        count = len(found.verdicts)
+        fail(
+            f"interrupted: {count} of {count + len(found.unfinished)} theorems have a verdict"
+            + (f", violated: {', '.join(found.violated)}" if found.violated else ""),
+            ExitCode.INTERRUPTED,
+        )
     if found.violated:
         first = next(each for each in found.verdicts if each.id in found.violated)
         why = first.violation.removeprefix(f"{first.id}: ")
@@ -105,10 +116,16 @@ def _run(
     from dp2theory.verification import verify as verification
 
     total = verification.units_of(ids, level)
-    with progress("verifying", total, quiet=quiet) as advance, open_executor(executor) as workers:
+    options: dict[str, Any] = {"level": level, "seed": seed}
+    try:  # outside of the executor, which else waits for what it is doing
+        with (
+            progress("verifying", total, quiet=quiet) as advance,
+            open_executor(executor) as workers,
+        ):
 
-        def told(name: str) -> None:
-            advance(note=name)
+            def told(name: str) -> None:
+                advance(note=name)
 
-        options: dict[str, Any] = {"level": level, "seed": seed, "executor": workers}
-        return verification.verify(ids, progress=told, **options)
+            return verification.verify(ids, progress=told, executor=workers, **options)
+    except verification.InterruptedVerification as stop:
+        return stop.partial

@@ -66,6 +66,9 @@ def verify_sections(document: Mapping[str, Any]) -> list[str]:
     rows = [_row(document, place, each) for place, each in enumerate(verdicts)]
     tested = [each for each in verdicts if each["tested"]]
     parts = [_verdict(broken, len(verdicts)), _cards(document)]
+    unfinished = document["result"]["unfinished"]
+    if unfinished:
+        parts.insert(1, notes("Interrupted: these theorems have no verdict", unfinished)[0])
     drawn = html_plots.slack_figures(tested)
     if drawn:
         label = f"bound over measurement, picture {{}} of {len(drawn)}; the table has the figures"
@@ -94,9 +97,11 @@ def verify_sections(document: Mapping[str, Any]) -> list[str]:
 
 def _verdict(broken: list[Mapping[str, Any]], count: int) -> str:
     if not broken:
-        return verdict("No violation was found", f"{count} theorems were looked at", "kept")
+        looked = "1 theorem was" if count == 1 else f"{count} theorems were"
+        return verdict("No violation was found", f"{looked} looked at", "kept")
     named = ", ".join(str(each["id"]) for each in broken)
-    return verdict(f"{len(broken)} of {count} theorems are violated", named, "broken")
+    are = "theorem is" if count == 1 else "theorems are"
+    return verdict(f"{len(broken)} of {count} {are} violated", named, "broken")
 
 
 def _cards(document: Mapping[str, Any]) -> str:
@@ -116,8 +121,6 @@ def _row(document: Mapping[str, Any], place: int, each: Mapping[str, Any]) -> li
     for word in ("assumed", "failed"):
         if each[word]:
             proof += f"; {word}: {', '.join(each[word])}"
-    if not each["replayed"]:
-        proof += " (by its record, not replayed here)"
     word = str(each["verdict"])
     mark = Markup(f"<span class='kind {MARKS.get(word, '')}'>{html.escape(word)}</span>")
     tested = str(each["words"]) + (f": {each['why_not']}" if each["why_not"] else "")

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.stats import norm
 from scipy.stats import t as student
 
+from bounds.evaluate_numpy import Arrays
 from bounds.model import Model
 from bounds.theorem import Theorem
 from dp2theory.problems.protocol import Array
@@ -119,7 +120,7 @@ def estimator(setting: Pool) -> Iterator[Case]:
         yield _checked(setting, f"resque.E6.sharp-{power}", check)
     sizes = np.linalg.norm(Z, axis=1)
     yield _checked(
-        setting, "resque.F1.norm", lambda theorem: _mean(theorem, sizes, {"dimension": d})
+        setting, "resque.F1.norm", lambda theorem: _ratio(theorem, _right(theorem, d=d), sizes)
     )
 
 
@@ -142,9 +143,12 @@ def _unbiased(theorem: Theorem, estimates: Array, smoothed: Array) -> Found:
     return Found(None, (ends[0], ends[1]), violation)
 
 
-def _mean(theorem: Theorem, sample: Array, parameters: dict[str, Any]) -> Found:
-    """The evaluation of a theorem is the mean of a sample."""
-    return _ratio(theorem, float(theorem.evaluate(**parameters)), sample)
+def _right(theorem: Theorem, **letters: Any) -> Any:
+    """The right side of an equation, at values of its letters."""
+    right = theorem.statement.rhs
+    values = {each: np.atleast_1d(letters[each.name]) for each in right.free_symbols}
+    found = np.asarray(Arrays(values, {}, 1).value(right), dtype=float)
+    return found if found.size > 1 else float(found.reshape(-1)[0])
 
 
 def _ratio(theorem: Theorem, claimed: float, sample: Array) -> Found:
@@ -166,7 +170,7 @@ def _sharp(theorem: Theorem, *, pool: QueryPool, far: float, power: int) -> Foun
     rho, along = pool.smoothing, np.eye(pool.center.size)[0]
     rim, inside = (pool.weights(pool.center + rho * each * along) for each in (far, far - step))
     sample = (np.abs(rim - inside) / step) ** power
-    claimed = float(theorem.evaluate(relative_radius=far)) ** power
+    claimed = _right(theorem, t_rel=far)
     # The quotient differs from its limit by the order of the step: far less than chance does.
     return _ratio(theorem, claimed, sample)
 
@@ -213,7 +217,7 @@ def smoothing(setting: Pool) -> Iterator[Case]:
     slopes = smoothed_absolute(at, rho)[1]
 
     def closed(theorem: Theorem) -> Found:
-        claimed = np.sign(at) * np.asarray(theorem.evaluate(offset=np.abs(at), smoothing_std=rho))
+        claimed = _right(theorem, m_=at, rho_s=rho)
         gap = float(np.abs(claimed - slopes).max())
         violation = f"{theorem.id}: off by {gap:.3g} from the code's slope" if gap > 1e-9 else ""
         return Found(None, None, violation)
@@ -228,7 +232,7 @@ def smoothing(setting: Pool) -> Iterator[Case]:
     steep = float(rise[0]) / (2 * step)
 
     def attained(theorem: Theorem) -> Found:
-        ratio = float(theorem.evaluate(smoothing_std=rho)) / steep
+        ratio = _right(theorem, rho_s=rho) / steep
         off = abs(ratio - 1) > 1e-6  # the quotient is its limit up to the square of the step
         violation = f"{theorem.id}: {ratio:.9g} times the steepest rise" if off else ""
         return Found(ratio, None, violation)

@@ -8,6 +8,7 @@ offers. What is tested on models alone, or not at all, says so.
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Executor
 from dataclasses import dataclass
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from bounds.proof.replay import Report
     from bounds.theorem import Theorem
 
-__all__ = ["LEVELS", "verify"]
+__all__ = ["LEVELS", "InterruptedVerification", "verify"]
 
 LEVELS = ("quick", "full")
 Progress = Callable[[str], None]
@@ -47,6 +48,21 @@ class _Effort:
 
 
 _EFFORTS = {"quick": _Effort(8, 6, 1), "full": _Effort(400, 120, 4)}
+
+
+class InterruptedVerification(KeyboardInterrupt):
+    """A verification that was interrupted.
+
+    Attributes
+    ----------
+    partial : VerifyReport
+        The verdicts for which everything was done; its `unfinished` names the other theorems.
+    """
+
+    def __init__(self, partial: VerifyReport) -> None:
+        count = len(partial.verdicts)
+        super().__init__(f"interrupted: {count} of {count + len(partial.unfinished)} theorems")
+        self.partial = partial
 
 
 def verify(
@@ -84,6 +100,8 @@ def verify(
     ValueError
         For an id that is not in the catalogue, an unknown level or a seed that is no seed; when
         z3 or python-flint is not installed.
+    InterruptedVerification
+        When interrupted, with the verdicts so far.
     """
     if level not in LEVELS:
         raise ValueError(f"level={level!r} must be one of {', '.join(LEVELS)}")
@@ -96,14 +114,28 @@ def verify(
         load(tool)
     units = list(_units(chosen, level, seed))
     outside = executor if catalogue is None else None
-    gathered = _Gathered()
+    gathered = _Gathered(units)
     done: dict[str, Report] = {}
-    for unit, answer in _answers(units, known, done, outside):
-        gathered.add(unit, answer)
-        if progress is not None:
-            progress(unit.name)
-    verdicts = tuple(_verdict(known[id], gathered, level) for id in chosen)
-    return VerifyReport(verdicts, level, seed, gathered.total, notes())
+
+    def report() -> VerifyReport:
+        ready = [id for id in chosen if not gathered.left[id]]
+        return VerifyReport(
+            tuple(_verdict(known[id], gathered) for id in ready),
+            level,
+            seed,
+            gathered.total,
+            (*notes(), *gathered.early()),
+            tuple(id for id in chosen if id not in ready),
+        )
+
+    try:
+        for unit, answer in _answers(units, known, done, outside):
+            gathered.add(unit, answer)
+            if progress is not None:
+                progress(unit.name)
+    except KeyboardInterrupt as stop:
+        raise InterruptedVerification(report()) from stop
+    return report()
 
 
 def units_of(ids: Iterable[str] | None, level: str) -> int:
@@ -165,19 +197,26 @@ class _Answer:
 
 
 def _units(chosen: list[str], level: str, seed: int) -> Iterator[_Unit]:
+    """The work, family by family, so that verdicts are complete one after the other."""
     from dp2theory.verification.bounds_families import FAMILIES, jobs
     from dp2theory.verification.bounds_search import SEARCHED
 
-    wanted = set(chosen)
-    for job in jobs(level, seed):
-        ids = tuple(id for id in job.ids if id in wanted)
-        if ids:
-            yield _Unit(f"runs: {job.family}", "runs", ids, level, seed, job)
-    for family in SEARCHED:
-        ids = tuple(id for id in FAMILIES[family][1] if id in wanted)
-        if ids:
+    left = dict.fromkeys(chosen)
+    planned = jobs(level, seed)
+    for family, (_, answered) in FAMILIES.items():
+        ids = tuple(id for id in answered if id in chosen)
+        if not ids:
+            continue
+        for job in planned:
+            if job.family == family:
+                yield _Unit(f"runs: {family}", "runs", ids, level, seed, job)
+        if family in SEARCHED:
             yield _Unit(f"search: {family}", "search", ids, level, seed, family)
-    for id in chosen:
+        for id in ids:
+            if id in left:  # else an earlier family has it, too
+                del left[id]
+                yield _Unit(id, "theorem", (id,), level, seed)
+    for id in left:
         yield _Unit(id, "theorem", (id,), level, seed)
 
 
@@ -257,9 +296,10 @@ def _theorem(
 
 
 class _Gathered:
-    """What came of all pieces of work."""
+    """What came of the pieces of work that are done; `left` counts those that are not."""
 
-    def __init__(self) -> None:
+    def __init__(self, units: list[_Unit]) -> None:
+        self.left = Counter(id for unit in units for id in unit.ids)
         self.tests: dict[str, list[Test]] = {}
         self.proofs: dict[str, Mapping[str, Any]] = {}
         self.seconds: dict[str, float] = {}
@@ -267,6 +307,7 @@ class _Gathered:
 
     def add(self, unit: _Unit, answer: _Answer) -> None:
         self.total += answer.seconds
+        self.left.subtract(unit.ids)
         for id in unit.ids:
             # Runs serve many theorems, which share their cost.
             share = answer.seconds / len(unit.ids)
@@ -276,8 +317,15 @@ class _Gathered:
         if answer.proof is not None:
             self.proofs[unit.ids[0]] = answer.proof
 
+    def early(self) -> Iterator[str]:
+        """Violations of theorems that are not done with."""
+        for id, tests in self.tests.items():
+            found = [each.violation for each in tests if each.violation and self.left[id]]
+            if found:
+                yield f"violated, though not finished: {found[0]}"
 
-def _verdict(theorem: Theorem, gathered: _Gathered, level: str) -> Verdict:
+
+def _verdict(theorem: Theorem, gathered: _Gathered) -> Verdict:
     from dp2theory.verification.verify_reasons import why_not
 
     tests = tuple(gathered.tests.get(theorem.id, ()))
@@ -293,7 +341,6 @@ def _verdict(theorem: Theorem, gathered: _Gathered, level: str) -> Verdict:
         title=theorem.title,
         kind=str(theorem.kind),
         proof=status,
-        replayed=True,
         assumed=tuple(proof["assumed"]),
         failed=failed,
         tested=tests,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from dp2theory.verification.verify_report import MODELS, POINTS, Test
+from dp2theory.verification.verify_report import DRAWS, RUNS, Test
 
 #: By the beginning of an id; the longest that fits counts.
 REASONS = {
@@ -33,9 +33,11 @@ REASONS = {
 
 
 def why_not(id: str, tests: Sequence[Test]) -> str:
-    """Why there is no run of a theorem, or no test at all; empty when there are runs."""
-    counted = {each.on for each in tests if each.count}
-    if counted - {MODELS, POINTS}:
+    """Why there is no run of a theorem, or no test at all; empty when there are runs or draws.
+
+    Models, points and worst cases are none.
+    """
+    if any(each.count and each.on in (RUNS, DRAWS) for each in tests):
         return ""
     skipped = [each.what for each in tests if not each.count]
     if skipped:

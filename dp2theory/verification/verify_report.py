@@ -28,7 +28,8 @@ class Test:
     ----------
     on : str
         ``"runs"`` of the reference code, ``"draws"`` that it makes (of noise, of queries), finite
-        ``"models"`` of the assumptions, or ``"points"`` of the domains of its symbols.
+        ``"models"`` of the assumptions, ``"points"`` of the domains of its symbols, or
+        ``"worst cases"`` of a method over all functions of a class, as PEPit finds them.
     what : str
         Which ones, in words.
     count : int
@@ -76,8 +77,6 @@ class Verdict:
     id, title, kind : str
     proof : str
         ``"proved"``, ``"proved, with assumed steps"`` or ``"failed"``.
-    replayed : bool
-        The proof was checked in this call; False: its record was read.
     assumed : tuple of str
         Steps that no rule settles.
     failed : tuple of str
@@ -97,7 +96,6 @@ class Verdict:
     title: str
     kind: str
     proof: str
-    replayed: bool
     assumed: tuple[str, ...]
     failed: tuple[str, ...]
     tested: tuple[Test, ...]
@@ -136,7 +134,6 @@ class Verdict:
             "title": self.title,
             "kind": self.kind,
             "proof": self.proof,
-            "replayed": self.replayed,
             "assumed": list(self.assumed),
             "failed": list(self.failed),
             "tested": [each.to_json() for each in self.tested],
@@ -164,6 +161,8 @@ class VerifyReport:
         CPU time of this process and of its workers.
     notes : tuple of str
         What was left out, such as tools that are not installed.
+    unfinished : tuple of str
+        Ids of theorems that an interrupt left without a verdict.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -171,6 +170,7 @@ class VerifyReport:
     seed: int
     seconds: float
     notes: tuple[str, ...] = ()
+    unfinished: tuple[str, ...] = ()
 
     @property
     def violated(self) -> tuple[str, ...]:
@@ -200,6 +200,7 @@ class VerifyReport:
             "violated": list(self.violated),
             "counts": self.counts(),
             "notes": list(self.notes),
+            "unfinished": list(self.unfinished),
             "theorems": [each.to_json() for each in self.verdicts],
         }
 

@@ -9,6 +9,7 @@ import sympy
 from bounds import catalogue
 from bounds.catalogue import theorem
 from bounds.proof import tools
+from dp2theory.verification import verify as verification
 
 COMMAND = "verify"
 KEPT = "dp2.hermite"
@@ -52,10 +53,31 @@ def test_a_violation_is_named(cli):
     assert cli(f"{COMMAND} {KEPT} --quiet").out == f"1 of 1 violated: {KEPT}\n"
 
 
+def test_an_interrupt_keeps_what_is_known(cli, tmp_path, monkeypatch):
+    carried = verification._carry_out
+
+    def stopped(unit, known, done):
+        if unit.name == "dp2.phi.stationary":
+            raise KeyboardInterrupt
+        return carried(unit, known, done)
+
+    monkeypatch.setattr(verification, "_carry_out", stopped)
+    out, page = tmp_path / "verified.json", tmp_path / "verified.html"
+    options = f"{KEPT} dp2.phi.stationary --out {out} --report {page}"
+    outcome = cli(f"{COMMAND} {options}")
+    assert outcome.code == 130
+    assert outcome.err == "dp2theory: interrupted: 1 of 2 theorems have a verdict\n"
+    assert "1 theorem, 0 violated" in outcome.out
+    assert "interrupted, without a verdict: dp2.phi.stationary" in outcome.out
+    assert json.loads(out.read_text())["status"] == "interrupted"
+    assert "these theorems have no verdict" in page.read_text()
+    assert cli(f"{COMMAND} {options} --json").document["status"] == "interrupted"
+
+
 def test_refused(cli, tmp_path, monkeypatch):
     cli(f"{COMMAND} dp2.nothing").refused(2, "dp2.nothing")
     cli(f"{COMMAND} {KEPT} --quick --full").refused(2, "--quick", "--full")
-    cli(f"{COMMAND} {KEPT} --seed -1").refused(2, "seed")
+    cli(f"{COMMAND} {KEPT} --seed -1").refused(2, "--seed -1")
     cli(f"{COMMAND} {KEPT} --executor threads").refused(2, "executor")
     cli(f"{COMMAND} {KEPT} --out {tmp_path / 'a.txt'}").refused(2, "--out", ".json")
     cli(f"{COMMAND} {KEPT} --out {tmp_path / 'none' / 'a.json'}").refused(2, "--out")

@@ -141,8 +141,8 @@ def sweep_document(**changes: Any) -> dict[str, Any]:
 def verify_document(*, violated: bool = False) -> dict[str, Any]:
     def theorem(id: str, **more: Any) -> dict[str, Any]:
         return {
-            "id": id, "title": EVIL, "kind": "upper", "proof": "proved", "replayed": True,
-            "assumed": [], "failed": [], "tested": [], "words": "not tested", "verdict": "holds",
+            "id": id, "title": EVIL, "kind": "upper", "proof": "proved", "assumed": [],
+            "failed": [], "tested": [], "words": "not tested", "verdict": "holds",
             "slack": None, "why_not": "", "seconds": 0.125,
         } | more  # fmt: skip
 
@@ -154,7 +154,7 @@ def verify_document(*, violated: bool = False) -> dict[str, Any]:
         theorem("dp2.W", tested=[test(), test(on="models", interval=None, slack=2.5, count=9)],
                 words="tested on 64 runs, 9 models", slack=1.6125),
         theorem("dp2.A", proof="proved, with assumed steps", assumed=[EVIL],
-                verdict="proved, not tested", why_not=EVIL, replayed=False),
+                verdict="proved, not tested", why_not=EVIL),
     ]  # fmt: skip
     if violated:
         broken = test(slack=0.625, interval=None, violation=EVIL, searched=0)
@@ -166,6 +166,6 @@ def verify_document(*, violated: bool = False) -> dict[str, Any]:
         "counts": {"theorems": len(made), "violated": int(violated), "proved": 1, "assuming": 1,
                    "failed": int(violated), "tested_on_runs": 1 + violated,
                    "tested_on_models_only": 0, "not_tested": 1},
-        "notes": [EVIL], "theorems": made,
+        "notes": [EVIL], "unfinished": [], "theorems": made,
     }  # fmt: skip
     return envelope("verify", {"ids": [EVIL, "dp2.A"], "seed": 0, "none": None}, result)

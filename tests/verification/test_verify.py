@@ -10,12 +10,14 @@ from bounds import theorems
 from bounds.model import Model
 from bounds.operators import E, RandomVariable
 from bounds.theorem import Kind, Source, Theorem
+from dp2theory.experiments.executors import open_executor
 from dp2theory.verification import bounds_pep
+from dp2theory.verification import verify as verification
 from dp2theory.verification.bounds_families import FAMILIES, Job, jobs, perform
 from dp2theory.verification.bounds_margin import examine
 from dp2theory.verification.bounds_search import SPACES, moved, random_setting, sharpen
 from dp2theory.verification.bounds_setting import Setting, attained
-from dp2theory.verification.verify import verify
+from dp2theory.verification.verify import InterruptedVerification, verify
 from dp2theory.verification.verify_reasons import REASONS, why_not
 from dp2theory.verification.verify_report import HOLDS, RUNS, UNTESTED, Test, Verdict
 
@@ -115,9 +117,7 @@ def test_sides_that_are_both_0_tell_nothing():
 
 def test_words_claim_no_more_than_was_done():
     def verdict(*tests):
-        return Verdict(
-            "dp2.x", "x", "upper", "proved", True, (), (), tests, UNTESTED, None, "", 0.0
-        )
+        return Verdict("dp2.x", "x", "upper", "proved", (), (), tests, UNTESTED, None, "", 0.0)
 
     assert verdict().words == "not tested"
     assert verdict(Test(RUNS, "broken", 0)).words == "not tested"
@@ -171,6 +171,64 @@ def test_without_pepit_a_note_says_so(monkeypatch):
     assert bounds_pep.try_worst_case(theorem, full=True) == ()
     (note,) = bounds_pep.missing()
     assert "extra `pep`" in note
+
+
+def test_worst_cases_are_no_runs():
+    worst = Test(bounds_pep.PROGRAMS, "subgradient descent", 1, 2.0)
+    assert why_not("dp2.dp-sgd.any-step", [worst])
+    assert not why_not("dp2.dp-sgd.any-step", [worst, Test(RUNS, "r", 8)])
+
+
+def test_an_interrupt_keeps_the_verdicts_so_far(monkeypatch):
+    asked = ["dp2.hermite", "dp2.phi.stationary", "resque.ball.sum"]
+    carried = verification._carry_out
+
+    def stopped(unit, known, done):
+        if unit.name == "dp2.phi.stationary":
+            raise KeyboardInterrupt
+        return carried(unit, known, done)
+
+    monkeypatch.setattr(verification, "_carry_out", stopped)
+    with pytest.raises(InterruptedVerification) as stop:
+        verify(asked)
+    partial = stop.value.partial
+    assert [each.id for each in partial.verdicts] == ["dp2.hermite", "resque.ball.sum"]
+    assert partial.unfinished == ("dp2.phi.stationary",)
+    assert partial.to_json()["unfinished"] == ["dp2.phi.stationary"]
+
+
+def test_an_interrupt_hides_no_violation(monkeypatch):
+    right = theorems()["resque.ball.sum"]
+    wrong = replace(right, statement=sympy.Gt(*right.statement.args))
+
+    def stopped(*_args):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(verification, "_theorem", stopped)
+    with pytest.raises(InterruptedVerification) as stop:
+        verify([right.id], catalogue={right.id: wrong})
+    assert stop.value.partial.verdicts == ()
+    assert any("violated, though not finished" in each for each in stop.value.partial.notes)
+
+
+def test_second_moments_exceed_where_a_tail_is_tested():
+    """On runs whose gradients are as long as they can be, the excess is not 0."""
+    (steep,) = [each for each in jobs("quick", 0) if each.family == "uncapped"][1:]
+    tests, _ = perform(steep, theorems())
+    for id in ("dp2.A0.tail", "dp2.A0.decline"):
+        assert min(each.slack or np.inf for each in tests[id]) < 100, id
+
+
+@pytest.mark.slow
+def test_an_executor_finds_the_same():
+    ids = ["dp2.master", "dp2.dp-sgd", "resque.E2", "resque.ball.sum", "dp2.hermite", "dp2.C"]
+    with open_executor("process:2") as workers:
+        documents = [verify(ids, executor=each).to_json() for each in (None, workers)]
+    for document in documents:
+        del document["seconds"]
+        for each in document["theorems"]:
+            del each["seconds"]
+    assert documents[0] == documents[1]
 
 
 def test_every_reason_is_needed():
