@@ -13,6 +13,11 @@ if TYPE_CHECKING:
 
 ACCOUNTANTS = ("exact", "renyi", "tcdp", "all")
 TIGHTNESS = ("tight", "fast")
+#: Beside an upper end of infinity.
+NOT_FINITE = (
+    "  no finite value is proved: there is none (no noise, or failures that alone weigh "
+    "more than delta), or delta is below what double precision keeps (about 1e-305)"
+)
 #: How each accountant is named to a person.
 NAMES = {"exact": "exact", "renyi": "Rényi", "tcdp": "truncated CDP"}
 
@@ -133,6 +138,8 @@ def describe(found: list[dict[str, Any]], question: Question) -> str:
     lines = [f"{asked} <= {first[asked].upper!r}"]
     if first["claim"] == "two-sided":
         lines.append(f"{asked} >= {first[asked].lower!r}")
+    if first[asked].upper == math.inf:
+        lines.append(NOT_FINITE)
     if asked == "delta":
         log_delta: Bracket = first["log_delta"]
         low = "" if first["claim"] == "two-sided" else " (upper end only)"

@@ -46,20 +46,32 @@ def smallest_noise(
         If no multiplier up to 10^7 meets the budget.
     """
 
-    def gap(x: float) -> float:
+    def accountant(x: float) -> ExactAccountant:
+        return ExactAccountant(relation).compose(make_event(math.exp(x)))
+
+    def by_epsilon(x: float) -> float:
         """Logarithm of epsilon over the target; a refusal of small noise counts as too much."""
-        accountant = ExactAccountant(relation).compose(make_event(math.exp(x)))
         try:
-            found = accountant.get_epsilon(target_delta)
+            found = accountant(x).get_epsilon(target_delta)
         except AccuracyError:
             return math.inf
         return math.log(found / target_epsilon) if found > 0 else -math.inf
 
+    def by_delta(x: float) -> float:
+        """Logarithm of delta over the target: smooth where epsilon jumps from 0 to much."""
+        found = accountant(x).get_delta(target_epsilon)
+        return math.log(found / target_delta) if found > 0 else -math.inf
+
+    gap = by_epsilon
     low, high = math.log(_SMALLEST), math.log(_LARGEST)
     known: dict[float, float] = {}
     x = min(max(math.log(guess), low), high)
     for _ in range(_EVALUATIONS):
         value = known[x] = gap(x)
+        if gap is by_epsilon and min(known.values()) == -math.inf and _bracketed(known):
+            gap = by_delta
+            known = {end: gap(end) for end in _bracketed(known)}
+            value = known.setdefault(x, gap(x))
         if value <= 0 and (value > -TOLERANCE or x <= low):
             break
         if value > 0 and x >= high:
@@ -68,10 +80,19 @@ def smallest_noise(
                 f"multiplier up to {_LARGEST:g}"
             )
         x = min(max(_next(known, x), low), high)
-    within = [x for x, value in known.items() if value <= 0]
-    if not within:
-        raise InfeasibleBudgetError(f"epsilon={target_epsilon!r}: no noise multiplier was found")
-    return math.exp(min(within))
+    within = sorted(x for x, value in known.items() if value <= 0)
+    for x in within:
+        # Both ways of asking round against us, each in its own way: the one that is claimed counts.
+        if gap is by_epsilon or by_epsilon(x) <= 0:
+            return math.exp(x)
+    raise InfeasibleBudgetError(f"epsilon={target_epsilon!r}: no noise multiplier was found")
+
+
+def _bracketed(known: dict[float, float]) -> tuple[float, ...]:
+    """The places next to the budget from both sides, or none while one side is not known."""
+    too_little = [x for x, gap in known.items() if gap > 0 and math.isfinite(gap)]
+    enough = [x for x, gap in known.items() if gap <= 0]
+    return (max(too_little), min(enough)) if too_little and enough else ()
 
 
 def _next(known: dict[float, float], x: float) -> float:

@@ -185,6 +185,12 @@ def test_a_record_that_is_nearly_always_drawn(sigma, steps, delta, largest):
     assert largest == pytest.approx(-85 * steps * math.log(2 / 3), rel=1e-9)
 
 
+def test_tiny_deltas_have_a_finite_upper_end():
+    """What the cut of the copies leaves out weighs less than any delta that is asked for."""
+    tiny, small = (bracket(WithReplacement(5000, 50), REPLACE, delta=d) for d in (1e-300, 1e-150))
+    assert small.lower <= small.upper < tiny.upper < math.inf
+
+
 def test_copies_that_never_lack_are_refused():
     with pytest.raises(AccuracyError, match="more than 400 times"):
         bracket(WithReplacement(2, 1000), REPLACE)

@@ -130,3 +130,10 @@ def test_bad_input_is_one_line_and_exit_2(cli, arguments, words):
 )
 def test_incomplete_input_is_one_line_and_exit_2(cli, arguments, words):
     cli("account", arguments).refused(2, *words)
+
+
+def test_an_infinite_upper_end_says_why(cli):
+    words = "no finite value is proved: there is none (no noise, or failures that alone weigh"
+    run = "--dataset-size 100 --batch-size 5 --steps 1 --noise-multiplier 4"
+    assert words in cli("account --sampling with-replacement --delta 1e-310", run).out
+    assert words not in cli("account", RUN).out

@@ -9,6 +9,7 @@ from typing import Any
 import dp_accounting
 import numpy as np
 import pytest
+from scipy import special
 
 from accountants.errors import InfeasibleBudgetError
 from accountants.exact.accountant import ExactAccountant
@@ -145,6 +146,23 @@ def test_noise_search_lands_just_inside_the_budget(guess: float) -> None:
     )
     found = ExactAccountant(RELATION).compose(event(sigma)).get_epsilon(1e-6)
     assert 0.999 <= found <= 1.0
+
+
+def test_noise_search_where_epsilon_jumps_takes_few_evaluations() -> None:
+    """At a large delta epsilon falls to 0 at one noise: the search goes on in delta there."""
+    asked: list[float] = []
+
+    def event(sigma: float) -> Any:
+        asked.append(sigma)
+        return dp_accounting.GaussianDpEvent(sigma / 2)
+
+    budget: dict[str, Any] = {"target_delta": 3e-3, "relation": RELATION}
+    sigma = smallest_noise(event, target_epsilon=1e-9, guess=100.0, **budget)
+    assert len(asked) <= 16
+    assert ExactAccountant(RELATION).compose(event(sigma)).get_epsilon(3e-3) <= 1e-9
+    # A Gaussian pair at distance 4/sigma (replacement moves a sum by two norms) has the distance
+    # erf(4/sigma / (2 sqrt(2))) in total variation.
+    assert sigma == pytest.approx(math.sqrt(2) / special.erfinv(3e-3), rel=2e-3)
 
 
 def test_cap_on_calls_is_the_bound_times_the_searches(two: PrivatePlan) -> None:
