@@ -297,7 +297,8 @@ def _fixed(*left_out: str) -> Curve:
     return replace(CURVE, fixed=kept)
 
 
-def _models(rng: np.random.Generator) -> Iterator[Model]:
+def run_models(rng: np.random.Generator) -> Iterator[Model]:
+    """Runs on smooth losses of one variable, with all their outcomes."""
     from bounds.dp2.nonconvex_models import models
 
     return models(rng)
@@ -317,7 +318,7 @@ NONCONVEX = Theorem(
         "falls like 1/T and a term of the noise: sampling and privacy noise, each as it enters in "
         "DP-SGD steps and in adaptive ones. The preconditioner may depend on the past in any way."
     ),
-    models=_models,
+    models=run_models,
     evaluations={"bound": _BOUND, "adaptive_steps": ADAPTIVE_STEPS},
     curve=_fixed("preconditioner_norm"),
     caveats=(
@@ -354,7 +355,7 @@ L1 = Theorem(
         "dp2.nonconvex times the mean of E||D_t||_1. A small preconditioner makes the metric "
         "strict, and this says what it means in a norm that does not depend on it."
     ),
-    models=_models,
+    models=run_models,
     evaluations={"bound": sqrt(_BOUND * D1)},
     curve=CURVE,
     caveats=("The evaluation takes a bound D1 on E||D_t||_1 that holds in every step.",),

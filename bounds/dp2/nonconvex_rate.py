@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sympy import Eq, Expr, Gt, Le, Lt, Sum, log, sqrt
 
 from bounds.assumptions import CODE, Assumption
-from bounds.dp2.nonconvex import ASSUMPTIONS, AVERAGE
+from bounds.dp2.nonconvex import ASSUMPTIONS, AVERAGE, run_models
 from bounds.dp2.symbols import (
     C,
     L,
@@ -134,12 +134,6 @@ _CAVEATS = (
 )
 
 
-def _models(rng: np.random.Generator) -> Iterator[Model]:
-    from bounds.dp2.nonconvex_models import models
-
-    return models(rng)
-
-
 def _short_models(rng: np.random.Generator) -> Iterator[Model]:
     from bounds.dp2.nonconvex_models import short_models
 
@@ -170,7 +164,7 @@ RATE = Theorem(
         "term keeps a factor log(1/delta); dp2.nonconvex.rate.short has its root for both."
     ),
     evaluations={"bound": LONG_RATE, "noise_free": _SAMPLING},
-    models=_models,
+    models=run_models,
     curve=_CURVE,
     caveats=_CAVEATS,
 )

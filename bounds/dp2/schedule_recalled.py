@@ -121,7 +121,6 @@ _RECALLED_ASSUMPTIONS = (
     _BEST,
 )
 
-_WHY = "nothing is proved here: the step is assumed"
 _UNCHECKED: dict[str, str] = {}
 
 RECALLED_FORM = Theorem(

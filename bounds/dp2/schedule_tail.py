@@ -83,9 +83,7 @@ CLEAR = Assumption(
 )
 
 _until = Index("until")
-_v, _y, _z = (Variable(f"{name}_", nonnegative=True) for name in ("v", "y", "z"))
-_m, _n = Variable("m_"), Variable("n_")
-_y_next = sqrt(beta * _y**2 + (1 - beta) * _n**2)
+_y = Variable("y_", nonnegative=True)
 EXCESS = Max(sqrt(v(2 * k, j)) + eps - 1 / alpha, 0)
 _CENTRED = Max(ynorm(k, j) - E(ynorm(k, j)) - margin * lip, 0)
 

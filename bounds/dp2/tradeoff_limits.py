@@ -44,7 +44,6 @@ _SHARE = Implies(
     x >= 1,
     And(log(staleness(x)) >= _TOTAL - log(x), log(staleness(x)) <= _TOTAL),
 )
-_SAME = Implies(Eq(c4, 0), Eq(log(base(x)), log(_FLAT)))
 
 LIMITS = Theorem(
     id="dp2.phi.limits",

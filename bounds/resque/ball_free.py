@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from sympy import And, Eq, Implies, Rational, Sum
+from sympy import And, Eq, Implies, Sum
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Min
 from bounds.proof.methods import Linearity
 from bounds.proof.step import expectation, identity, inequality
+from bounds.resque.ball import HALF, J, potential
 from bounds.resque.ball_models import free_models
 from bounds.resque.symbols import (
     A,
@@ -27,13 +26,11 @@ from bounds.resque.symbols import (
     y,
     z,
 )
-from bounds.symbols import d, j, t
+from bounds.symbols import j, t
 from bounds.theorem import Kind, Source, Status, Theorem
 
 __all__ = ["STEP", "THEOREMS"]
 
-HALF = Rational(1, 2)
-J = (j, 1, d)
 
 #: The subgradient of f at the oracle's answer z.
 _pull = lam(t) * (y(t, j) - z(t, j))
@@ -103,12 +100,8 @@ STEP = (
 )
 
 
-def _potential(weight: Any, gap: Any, at_step: Any) -> Any:
-    return weight * gap + HALF * Sum((v_ball(at_step, j) - x_opt(j)) ** 2, J)
-
-
-_before = _potential(A_old(t), gap_ball(t), t)
-_after = _potential(A(t), gap_ball(t + 1), t + 1)
+_before = potential(A_old(t), gap_ball(t), t)
+_after = potential(A(t), gap_ball(t + 1), t + 1)
 _statement = And(
     Implies(
         lam(t) <= guess(t),

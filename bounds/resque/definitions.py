@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import sympy
 from sympy import Abs, And, Eq, Implies, Lambda, Or, Sum
 
@@ -148,30 +150,28 @@ CONDITIONING = Theorem(
 at_p = random_process("at_p", nonnegative=True)
 at_q = random_process("at_q", nonnegative=True)
 _APART = 1 - Sum(E(at_p(i) * at_q(i)), (i, 1, outcomes))
-_SURPLUS_P = prob_p(i) - Min(prob_p(i), prob_q(i))
+
+
+def _lesser(at: Any) -> Any:
+    return Min(prob_p(at), prob_q(at))
+
+
+def _surplus(law: Any, at: Any) -> Any:
+    return law(at) - _lesser(at)
+
+
+def _surpluses(law: Any) -> Any:
+    return Sum(_surplus(law, k), (k, 1, outcomes))
+
+
 _COUPLING = And(
     _TV <= _APART,
     Implies(
         Sum(Abs(prob_p(i) - prob_q(i)), (i, 1, outcomes)) > 0,
         And(
-            Eq(
-                Min(prob_p(i), prob_q(i))
-                + (prob_p(i) - Min(prob_p(i), prob_q(i)))
-                * Sum(prob_q(k) - Min(prob_p(k), prob_q(k)), (k, 1, outcomes))
-                / _TV,
-                prob_p(i),
-            ),
-            Eq(
-                Min(prob_p(i), prob_q(i))
-                + (prob_q(i) - Min(prob_p(i), prob_q(i)))
-                * Sum(prob_p(k) - Min(prob_p(k), prob_q(k)), (k, 1, outcomes))
-                / _TV,
-                prob_q(i),
-            ),
-            Eq(
-                (prob_p(i) - Min(prob_p(i), prob_q(i))) * (prob_q(i) - Min(prob_p(i), prob_q(i))),
-                0,
-            ),
+            Eq(_lesser(i) + _surplus(prob_p, i) * _surpluses(prob_q) / _TV, prob_p(i)),
+            Eq(_lesser(i) + _surplus(prob_q, i) * _surpluses(prob_p) / _TV, prob_q(i)),
+            Eq(_surplus(prob_p, i) * _surplus(prob_q, i), 0),
         ),
     ),
 )
@@ -218,8 +218,8 @@ COUPLING = Theorem(
         inequality(
             "rest",
             And(
-                Eq(Sum(prob_p(k) - Min(prob_p(k), prob_q(k)), (k, 1, outcomes)), _TV),
-                Eq(Sum(prob_q(k) - Min(prob_p(k), prob_q(k)), (k, 1, outcomes)), _TV),
+                Eq(_surpluses(prob_p), _TV),
+                Eq(_surpluses(prob_q), _TV),
             ),
             cite("resque.definitions.tv"),
             "law-p",

@@ -1,18 +1,30 @@
-"""Drift of two coupled runs at every order above 2.
-
-Powers of a norm are not smooth at 0. The squared distance is therefore increased by a positive
-number, which may be as small as one likes and random: the statement is about the root of the sum.
-"""
+"""Drift of two coupled runs at every order above 2."""
 
 from __future__ import annotations
 
-from sympy import Eq, Implies, exp
+from sympy import Eq, exp
 
 from bounds.assumptions import CALLER, CODE, Assumption
-from bounds.operators import Conditional, E, RandomVariable, random_process
+from bounds.operators import Conditional, E, random_process
 from bounds.proof.methods import Linearity, Tower
-from bounds.proof.step import Induction, at, cite, expectation, inequality
+from bounds.proof.step import Induction, at, expectation, inequality
 from bounds.resque import smoothing_models
+from bounds.resque.drift_setting import (
+    AFTER,
+    CITED_BOUND,
+    COUPLED,
+    ROUNDED_UP,
+    dist,
+    first_order,
+    nearer,
+    parted,
+    rest,
+    size,
+    start_of,
+    step_across,
+    step_along,
+    step_length,
+)
 from bounds.resque.drift_steps import (
     MEANS,
     ONE_STEP,
@@ -27,32 +39,19 @@ from bounds.resque.drift_steps import (
     e,
     l_,
     n_,
-    u_,
-    v_,
     x_,
     y_,
 )
 from bounds.resque.estimator_kappa import KAPPA
-from bounds.resque.estimator_weight import ALONG, WEIGHT, w_a
-from bounds.resque.symbols import L_lip, a_len, eta_step, h_step, p, p_norm, rho_s, t_rel
+from bounds.resque.symbols import L_lip, eta_step, h_step, p_norm, rho_s, t_rel
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
-#: ||x_t - x'_t||, and the root of its square plus a small positive number.
-dist = random_process("apart_norm", nonnegative=True)
-size = random_process("apart_size", positive=True)
-rest = RandomVariable("apart_rest", positive=True)
-#: eta times the difference of the estimates: component along x_t - x'_t, rest of it, length.
-step_along = random_process("step_along")
-step_across = random_process("step_across")
-step_length = random_process("step_length", positive=True)
-along_mean = random_process("along_mean")
+#: Mean of step_length(t)^p for given past.
 length_mean = random_process("length_mean", nonnegative=True)
 
 _GROWTH = 1 + PAIRS * SCALE
-_START = (2 * eta_step * L_lip) ** ORDER * exp(ORDER * (ORDER - 1) * t_rel**2 / 2)
-_STATEMENT = E(size(T + 1) ** ORDER) <= _START * _GROWTH**T
-_AFTER = (dist(t) - step_along(t)) ** 2 + step_across(t) ** 2 + rest
+_STATEMENT = E(size(T + 1) ** ORDER) <= start_of(ORDER) * _GROWTH**T
 _INNER = size(t) ** (2 * e) * step_along(t) * dist(t)
 _HERE = {
     x_: dist(t),
@@ -80,49 +79,7 @@ DRIFT = Theorem(
     kind=Kind.UPPER,
     source=Source("carmon2023resque", "Lemma 5", Status.DERIVED, "our own statement and constants"),
     assumptions=(
-        WEIGHT,
-        ALONG,
-        Assumption("ball", a_len <= t_rel, "the iterate lies in the ball of radius r", CODE),
-        Assumption(
-            "rounded-up",
-            Eq(size(t) ** 2, dist(t) ** 2 + rest),
-            "size(t)^2 is ||x_t - x'_t||^2 plus a positive number, as small as one likes",
-            CODE,
-        ),
-        Assumption(
-            "parting",
-            size(1) <= 2 * eta_step * L_lip * w_a,
-            "the runs part with one step on different samples at the same point, with the same "
-            "noise: two subgradients shorter than L, times the weight",
-            CALLER,
-        ),
-        Assumption(
-            "contraction",
-            size(t + 1) ** 2 <= _AFTER,
-            "every later step subtracts eta times the estimates at x_t and x'_t, with the same "
-            "sample and noise, and then applies a map that moves no two points apart (projection "
-            "on the ball, prox of the regulariser)",
-            CODE,
-        ),
-        Assumption(
-            "length",
-            step_along(t) ** 2 + step_across(t) ** 2 <= step_length(t) ** 2,
-            "step_length(t) is eta ||e_t - e'_t|| or a little more, so that it is positive",
-            CODE,
-        ),
-        Assumption(
-            "inner-mean",
-            Conditional(step_along(t) * dist(t), along_mean(t), size(t), along_mean(t)),
-            "along_mean is the mean over the noise for given past and sample of "
-            "<x_t - x'_t, eta (e_t - e'_t)>: the estimates' means are gradients (resque.E1)",
-            CODE,
-        ),
-        Assumption(
-            "monotone",
-            along_mean(t) >= 0,
-            "every sample loss is convex, so the gradient of its smoothing is monotone",
-            CALLER,
-        ),
+        *COUPLED,
         Assumption(
             "length-mean",
             Conditional(step_length(t) ** ORDER, length_mean(t), size(t), length_mean(t)),
@@ -140,16 +97,10 @@ DRIFT = Theorem(
     steps=(
         *ONE_STEP,
         *MEANS,
-        inequality("powers-p", Implies(u_ <= v_, u_ ** (1 + e) <= v_ ** (1 + e))),
-        inequality(
-            "nearer",
-            size(t + 1) ** ORDER <= _AFTER ** (1 + e),
-            "contraction",
-            at("powers-p", {u_: size(t + 1) ** 2, v_: _AFTER}),
-        ),
+        *nearer(ORDER, e),
         inequality(
             "expanded",
-            _AFTER ** (1 + e) <= _POWER - ORDER * _INNER + PAIRS * _REMAINDER,
+            AFTER ** (1 + e) <= _POWER - ORDER * _INNER + PAIRS * _REMAINDER,
             at("one-step", _HERE),
             "rounded-up",
             "length",
@@ -173,19 +124,7 @@ DRIFT = Theorem(
             "pathwise",
             by=Linearity(over=(E,)),
         ),
-        expectation(
-            "inner",
-            Eq(E(_INNER), E(size(t) ** (2 * e) * along_mean(t))),
-            "inner-mean",
-            by=Tower(),
-        ),
-        inequality("inner-sign", size(t) ** (2 * e) * along_mean(t) >= 0, "monotone"),
-        expectation(
-            "inner-positive",
-            E(size(t) ** (2 * e) * along_mean(t)) >= 0,
-            "inner-sign",
-            by=Linearity(over=(E,)),
-        ),
+        *first_order(size(t) ** (2 * e)),
         expectation(
             "length-tower",
             Eq(E(step_length(t) ** ORDER), E(length_mean(t))),
@@ -242,31 +181,7 @@ DRIFT = Theorem(
             "step",
             induction=Induction(t),
         ),
-        inequality("powers-order", Implies(u_ <= v_, u_**ORDER <= v_**ORDER)),
-        inequality(
-            "parted",
-            size(1) ** ORDER <= (2 * eta_step * L_lip) ** ORDER * w_a**ORDER,
-            "parting",
-            at("powers-order", {u_: size(1), v_: 2 * eta_step * L_lip * w_a}),
-        ),
-        expectation(
-            "parted-mean",
-            E(size(1) ** ORDER) <= (2 * eta_step * L_lip) ** ORDER * E(w_a**ORDER),
-            "parted",
-            by=Linearity(over=(E,)),
-        ),
-        inequality(
-            "in-ball",
-            ORDER * (ORDER - 1) * a_len**2 / 2 <= ORDER * (ORDER - 1) * t_rel**2 / 2,
-            "ball",
-        ),
-        inequality(
-            "start",
-            E(size(1) ** ORDER) <= _START,
-            "parted-mean",
-            cite("resque.E2", {p: ORDER}),
-            "in-ball",
-        ),
+        *parted(ORDER),
         inequality("drift", _STATEMENT, at("all", {t: T}), "start"),
     ),
     models=smoothing_models.drift_orders,
@@ -297,13 +212,11 @@ DRIFT = Theorem(
         names=("factor", "growth"),
     ),
     caveats=(
-        "`difference` is resque.E6 at the two iterates of a step, for given past; E6 itself is "
-        "about two fixed points, so that it is an assumption here and not a citation.",
+        CITED_BOUND,
         "The evaluations are p-th roots, in terms of the order p and of h = eta L kappa_p/rho.",
         "For p above about rho/r the bound is loose, and beyond r/rho = 1/3 it is useless at high "
         "orders: runs on convex losses drift far less.",
-        "The distance carries a positive number that may be as small as one likes: powers of a "
-        "norm are not smooth at 0.",
+        ROUNDED_UP,
     ),
 )
 

@@ -6,19 +6,25 @@ the moments of a step for all of them. Here each power q of the step has its own
 
 from __future__ import annotations
 
-from sympy import Eq, Implies, Sum, binomial, exp
+from sympy import Eq, Sum, binomial, exp
 
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, deterministic, random_process
 from bounds.proof.methods import Linearity, Tower
-from bounds.proof.step import Induction, at, cite, expectation, inequality
+from bounds.proof.step import Induction, at, expectation, inequality
 from bounds.resque import drift_models
 from bounds.resque.drift_binomial import higher_powers, j
-from bounds.resque.drift_orders import (
-    along_mean,
+from bounds.resque.drift_setting import (
+    CITED_BOUND,
+    COUPLED,
+    ROUNDED_UP,
     dist,
+    first_order,
+    nearer,
+    parted,
     rest,
     size,
+    start_of,
     step_across,
     step_along,
     step_length,
@@ -33,29 +39,25 @@ from bounds.resque.drift_whole_steps import (
     d_,
     e,
     l_,
-    u_,
-    v_,
     w_,
     x_,
     y_,
 )
 from bounds.resque.estimator_kappa import KAPPA
-from bounds.resque.estimator_weight import ALONG, WEIGHT, w_a
-from bounds.resque.symbols import L_lip, a_len, eta_step, n_ord, p, p_norm, rho_s, t_rel
+from bounds.resque.symbols import L_lip, eta_step, n_ord, p_norm, rho_s, t_rel
 from bounds.symbols import T, t
 from bounds.theorem import Curve, Kind, Source, Status, Theorem
 
-#: power_mean(t, j) is the mean of step_length(t)^(j + 1) for given past; h_order(q) is h_q.
+#: Mean of step_length(t)^(j + 1) for given past, power_mean(t, j).
 power_mean = random_process("power_mean", nonnegative=True)
+#: h_order(q) is h_q: the q-th moment of a step is at most h_q^q times that power of the distance.
 h = deterministic("h_order", positive=True)
 
 _COUNT = binomial(n_ord + 2, j + 1)
 _RANGE = (j, 1, n_ord + 1)
 _MOMENT = h(j + 1) ** (j + 1)
 _GROWTH = 1 + Sum(_COUNT * _MOMENT, _RANGE)
-_START = (2 * eta_step * L_lip) ** ORDER * exp(ORDER * (ORDER - 1) * t_rel**2 / 2)
-_STATEMENT = E(size(T + 1) ** ORDER) <= _START * _GROWTH**T
-_AFTER = (dist(t) - step_along(t)) ** 2 + step_across(t) ** 2 + rest
+_STATEMENT = E(size(T + 1) ** ORDER) <= start_of(ORDER) * _GROWTH**T
 _INNER = size(t) ** n_ord * step_along(t) * dist(t)
 _HERE = {
     x_: dist(t),
@@ -82,49 +84,7 @@ DRIFT = Theorem(
     kind=Kind.UPPER,
     source=Source("carmon2023resque", "Lemma 5", Status.DERIVED, "our own statement and constants"),
     assumptions=(
-        WEIGHT,
-        ALONG,
-        Assumption("ball", a_len <= t_rel, "the iterate lies in the ball of radius r", CODE),
-        Assumption(
-            "rounded-up",
-            Eq(size(t) ** 2, dist(t) ** 2 + rest),
-            "size(t)^2 is ||x_t - x'_t||^2 plus a positive number, as small as one likes",
-            CODE,
-        ),
-        Assumption(
-            "parting",
-            size(1) <= 2 * eta_step * L_lip * w_a,
-            "the runs part with one step on different samples at the same point, with the same "
-            "noise: two subgradients shorter than L, times the weight",
-            CALLER,
-        ),
-        Assumption(
-            "contraction",
-            size(t + 1) ** 2 <= _AFTER,
-            "every later step subtracts eta times the estimates at x_t and x'_t, with the same "
-            "sample and noise, and then applies a map that moves no two points apart (projection "
-            "on the ball, prox of the regulariser)",
-            CODE,
-        ),
-        Assumption(
-            "length",
-            step_along(t) ** 2 + step_across(t) ** 2 <= step_length(t) ** 2,
-            "step_length(t) is eta ||e_t - e'_t|| or a little more, so that it is positive",
-            CODE,
-        ),
-        Assumption(
-            "inner-mean",
-            Conditional(step_along(t) * dist(t), along_mean(t), size(t), along_mean(t)),
-            "along_mean is the mean over the noise for given past and sample of "
-            "<x_t - x'_t, eta (e_t - e'_t)>: the estimates' means are gradients (resque.E1)",
-            CODE,
-        ),
-        Assumption(
-            "monotone",
-            along_mean(t) >= 0,
-            "every sample loss is convex, so the gradient of its smoothing is monotone",
-            CALLER,
-        ),
+        *COUPLED,
         Assumption(
             "power-mean",
             Conditional(step_length(t) ** (j + 1), power_mean(t, j), size(t), power_mean(t, j)),
@@ -141,13 +101,7 @@ DRIFT = Theorem(
     ),
     steps=(
         *ONE_STEP,
-        inequality("powers-p", Implies(u_ <= v_, u_ ** (1 + e) <= v_ ** (1 + e))),
-        inequality(
-            "nearer",
-            size(t + 1) ** ORDER <= _AFTER ** (1 + e),
-            "contraction",
-            at("powers-p", {u_: size(t + 1) ** 2, v_: _AFTER}),
-        ),
+        *nearer(ORDER, e),
         inequality(
             "pathwise",
             size(t + 1) ** ORDER <= _POWER - ORDER * _INNER + _REST,
@@ -163,19 +117,7 @@ DRIFT = Theorem(
             "pathwise",
             by=Linearity(over=(E,)),
         ),
-        expectation(
-            "inner",
-            Eq(E(_INNER), E(size(t) ** n_ord * along_mean(t))),
-            "inner-mean",
-            by=Tower(),
-        ),
-        inequality("inner-sign", size(t) ** n_ord * along_mean(t) >= 0, "monotone"),
-        expectation(
-            "inner-positive",
-            E(size(t) ** n_ord * along_mean(t)) >= 0,
-            "inner-sign",
-            by=Linearity(over=(E,)),
-        ),
+        *first_order(size(t) ** n_ord),
         expectation("piece", Eq(E(_PIECE), E(_PIECE_MEAN)), "power-mean", by=Tower()),
         inequality(
             "small",
@@ -223,31 +165,7 @@ DRIFT = Theorem(
             "step",
             induction=Induction(t),
         ),
-        inequality("powers-order", Implies(u_ <= v_, u_**ORDER <= v_**ORDER)),
-        inequality(
-            "parted",
-            size(1) ** ORDER <= (2 * eta_step * L_lip) ** ORDER * w_a**ORDER,
-            "parting",
-            at("powers-order", {u_: size(1), v_: 2 * eta_step * L_lip * w_a}),
-        ),
-        expectation(
-            "parted-mean",
-            E(size(1) ** ORDER) <= (2 * eta_step * L_lip) ** ORDER * E(w_a**ORDER),
-            "parted",
-            by=Linearity(over=(E,)),
-        ),
-        inequality(
-            "in-ball",
-            ORDER * (ORDER - 1) * a_len**2 / 2 <= ORDER * (ORDER - 1) * t_rel**2 / 2,
-            "ball",
-        ),
-        inequality(
-            "start",
-            E(size(1) ** ORDER) <= _START,
-            "parted-mean",
-            cite("resque.E2", {p: ORDER}),
-            "in-ball",
-        ),
+        *parted(ORDER),
         inequality("drift", _STATEMENT, at("all", {t: T}), "start"),
     ),
     models=drift_models.drift_powers,
@@ -279,11 +197,9 @@ DRIFT = Theorem(
         names=("factor", "growth"),
     ),
     caveats=(
-        "`difference` is resque.E6 at the two iterates of a step, for given past; E6 itself is "
-        "about two fixed points, so that it is an assumption here and not a citation.",
+        CITED_BOUND,
         "The evaluations are p-th roots, in terms of h_q = eta L kappa_q/rho.",
-        "The distance carries a positive number that may be as small as one likes: powers of a "
-        "norm are not smooth at 0.",
+        ROUNDED_UP,
     ),
 )
 
