@@ -190,9 +190,11 @@ def noisy_mean(
     Raises
     ------
     ValueError
-        For another divisor, or trees that do not match.
+        For another divisor, trees that do not match, or one without arrays.
     """
     positive_real("expected_batch_size", expected_batch_size)
+    if not jax.tree.leaves(gradients):
+        raise ValueError("gradients holds no array: must have one per parameter")
     divided = jax.tree.map(
         lambda gradient, divisor: jnp.asarray(gradient) / divisor, gradients, asked.preconditioner
     )

@@ -96,9 +96,22 @@ class Dp2RMSprop(torch.optim.Optimizer):
         return float(self.param_groups[0]["clip_norm" if sgd else "preconditioned_clip_norm"])
 
     def preconditioner(self, parameter: Any) -> Any | None:
-        """What gradients of a parameter are divided by at the next step; None in SGD phases."""
-        sgd = self.phases.is_sgd(self.steps)
-        return None if sgd else self.state[parameter]["preconditioner"]
+        """What gradients of a parameter are divided by at the next step; None in SGD phases.
+
+        Raises
+        ------
+        RuntimeError
+            In an adaptive phase, for a parameter that no SGD phase has moved.
+        """
+        if self.phases.is_sgd(self.steps):
+            return None
+        if parameter not in self.state:
+            raise RuntimeError(
+                f"step {self.steps}: a parameter of shape {tuple(parameter.shape)} has no D, as it "
+                "did not require gradients in the SGD phase before; let it do so from the start "
+                "of one"
+            )
+        return self.state[parameter]["preconditioner"]
 
     def step(self, closure: Callable[[], float] | None = None) -> None:
         """Move by the released means in ``.grad``.
@@ -153,12 +166,16 @@ class PreconditionedDPOptimizer(DPOptimizer):
     Raises
     ------
     ValueError
-        If `optimizer` is another one.
+        If `optimizer` is another one, or sums are to be released instead of means.
     """
 
     def __init__(self, optimizer: Dp2RMSprop, **options: Any) -> None:
         if not isinstance(optimizer, Dp2RMSprop):
             raise ValueError(f"optimizer of type {type(optimizer).__name__}: must be a Dp2RMSprop")
+        if options.get("loss_reduction", "mean") != "mean":  # learning rates and D are of means
+            raise ValueError(
+                f"loss_reduction={options['loss_reduction']!r}: must be 'mean' with DP²"
+            )
         self.original_optimizer = optimizer
         super().__init__(optimizer, max_grad_norm=optimizer.clip_norm, **options)
 
@@ -235,6 +252,9 @@ def make_private(
     tuple
         Module, optimizer and data loader.
     """
+    for name in ("optimizer", "noise_multiplier", "max_grad_norm"):
+        if name in options:
+            raise ValueError(f"{name}={options[name]!r}: is in the settings of DP²")
     if options.get("clipping", "flat") != "flat":
         raise ValueError(f"clipping={options['clipping']!r}: must be flat with DP²")
     made = engine.make_private(

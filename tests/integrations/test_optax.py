@@ -179,6 +179,8 @@ def test_what_is_refused():
         ours.query(settings, (state,))
     with pytest.raises(ValueError, match="expected_batch_size="):
         ours.noisy_mean(jax.random.key(0), {}, ours.query(settings, state), expected_batch_size=0)
+    with pytest.raises(ValueError, match="holds no array"):
+        ours.noisy_mean(jax.random.key(0), {}, ours.query(settings, state), expected_batch_size=1)
     with pytest.raises(ValueError, match="updates of shapes"):
         optimizer.update({"bias": jnp.zeros(())}, state)
     gradients = checks.per_example(checks.tree(checks.START, "float32"), "float32")

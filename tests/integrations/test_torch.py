@@ -232,6 +232,23 @@ def test_what_is_not_covered_is_refused():
     for options in ({"clipping": "per_layer"}, {"grad_sample_mode": "ghost"}):
         with pytest.raises(ValueError, match="flat"):
             private(**options)
+    with pytest.raises(ValueError, match="loss_reduction='sum': must be 'mean'"):
+        private(loss_reduction="sum")
+    for name in ("optimizer", "noise_multiplier", "max_grad_norm"):
+        with pytest.raises(ValueError, match=f"{name}=2: is in the settings"):
+            private(**{name: 2})
+
+
+def test_what_has_no_preconditioner_is_not_divided_by_another():
+    settings = cases.dp2()
+    made = checks.model()
+    linear = made._module
+    linear.bias.requires_grad_(False)
+    optimizer = checks.optimizer_of(ours, made, settings, noise_multiplier=0.8)
+    checks.trained(made, optimizer, settings.phases.sgd_steps)
+    linear.bias.requires_grad_(True)
+    with pytest.raises(RuntimeError, match=r"shape \(1,\) has no D"):
+        checks.trained(made, optimizer, 1)
 
 
 def test_schedules_of_the_learning_rate_change_that_of_sgd_phases():
