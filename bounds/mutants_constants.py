@@ -13,7 +13,6 @@ from bounds.operators import Conditional, Independent, StandardNormal
 
 __all__ = ["Constant", "constants"]
 
-_HALF = sympy.Rational(1, 2)
 # Indices of processes and limits of sums are places, not constants; facts on laws have none.
 _LEFT_OUT = (AppliedUndef, sympy.Tuple, Independent, Conditional, StandardNormal)
 

@@ -77,8 +77,6 @@ _STEPS = (
     ),
 )
 
-_NORM = Eq(Sum(E(Abs(m(j) + tau * Z)), (j, 1, d)), folded_norm())
-
 _IN_MEAN = Eq(Derivative(folded(_x, _y), _x), erf(_x / (_y * sqrt(2))))
 _IN_STD = Eq(Derivative(folded(_x, _y), _y), sqrt(2 / pi) * exp(-(_x**2) / (2 * _y**2)))
 _SLOPES = And(_IN_MEAN, _IN_STD, Gt(Derivative(folded(_x, _y), _y), 0))

@@ -9,6 +9,7 @@ from bounds.dp2.exponent import phase, plain
 from bounds.dp2.relations import Eq, Ge, Le
 from bounds.dp2.schedule import SIDES, by_phase, last_metric
 from bounds.dp2.schedule_closed import CLIPPED
+from bounds.dp2.schedule_curve import delay_curve
 from bounds.dp2.schedule_metric import PLAIN, SCHEDULE
 from bounds.dp2.schedule_models import best_models
 from bounds.dp2.setting import ASSUMPTIONS, MOMENT, OVER_J
@@ -30,7 +31,7 @@ from bounds.dp2.symbols import (
     omega,
     s,
 )
-from bounds.operators import E, Index, Max, Variable
+from bounds.operators import E, Index, Max
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, d, j, t
@@ -55,8 +56,6 @@ SUMMED = R**2 * d / (2 * eta * sqrt(s)) + eta * STEP / (2 * s) * Sum(1 / sqrt(t)
 SHORT = (R**2 * d / eta + 2 * eta * STEP) / (2 * sqrt(s))
 
 _until = Index("until")
-_x, _y = Variable("x_"), Variable("y_")
-_b = Variable("b_", positive=True)
 _fall = Max(D(t, j) / a(t) - D(t + 1, j) / a(t + 1), 0)
 
 
@@ -259,7 +258,6 @@ GROWN = Assumption(
     CODE,
 )
 
-_c, _k, _n, _m = (Variable(f"{name}_", positive=True) for name in "cknm")
 DOMINATION = Theorem(
     id="dp2.first-phase",
     title="The first phase alone is below theorem A",
@@ -297,22 +295,7 @@ DOMINATION = Theorem(
         "noise dominate the diameter: theorem A says something for very few phases only."
     ),
     models=best_models,
-    curve=Curve(
-        along="delay",
-        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
-        fixed={
-            "steps": 600,
-            "dimension": 10,
-            "diameter": 2.0,
-            "learning_rate": 1.0,
-            "decay": 0.5,
-            "gradient_bound": 1.0,
-            "preconditioner_norm": 5.03,
-            "noise_std": 1 / 32,
-        },
-        names=("needed", "growth"),
-        log_y=True,
-    ),
+    curve=delay_curve("learning_rate gradient_bound", names=("needed", "growth")),
     caveats=(
         "It compares two upper bounds. That the first phase alone has the smaller bound does not "
         "say that later phases do not help.",

@@ -9,6 +9,7 @@ from sympy import Lambda, Piecewise, Sum, sqrt
 from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.dp2.exponent import adaptive, phase
 from bounds.dp2.relations import Eq, Le
+from bounds.dp2.schedule_curve import delay_curve
 from bounds.dp2.schedule_metric import CAPPED, RULES
 from bounds.dp2.schedule_models import run_models
 from bounds.dp2.setting import ASSUMPTIONS, MOMENT, OVER_J, OVER_T
@@ -35,7 +36,7 @@ from bounds.operators import E, Max
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Step, at, cite, expectation, identity, inequality
 from bounds.symbols import T, d, j, t
-from bounds.theorem import Curve, Kind, Source, Status, Theorem
+from bounds.theorem import Kind, Source, Status, Theorem
 
 SIDES = Assumption("sides", Le(Rj(j), R), "no side of the box is longer than R", CODE)
 NORMS = Assumption(
@@ -189,22 +190,8 @@ THEOREM_A = Theorem(
     ),
     evaluations={"bound": by_phase(BOUND_A), "by_step": BOUND_A},
     models=run_models,
-    curve=Curve(
-        along="delay",
-        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
-        fixed={
-            "steps": 600,
-            "dimension": 10,
-            "diameter": 2.0,
-            "learning_rate": 1.0,
-            "decay": 0.5,
-            "gradient_bound": 1.0,
-            "preconditioned_gradient_moment": 2.0,
-            "preconditioner_norm": 5.03,
-            "noise_std": 1 / 32,
-            "preconditioned_noise_std": 2 / 32,
-        },
-        log_y=True,
+    curve=delay_curve(
+        "learning_rate gradient_bound preconditioned_gradient_moment preconditioned_noise_std"
     ),
     caveats=(
         "The evaluation `bound` takes one bound D1 on E||D_t||_1 and one bound Gamma on "

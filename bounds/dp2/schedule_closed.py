@@ -13,6 +13,7 @@ from bounds.assumptions import CALLER, Assumption
 from bounds.dp2.exponent import phase
 from bounds.dp2.relations import Le
 from bounds.dp2.schedule import AVERAGE_GAP, BOUND_A, NORMS, SIDES, by_phase, last_metric
+from bounds.dp2.schedule_curve import delay_curve
 from bounds.dp2.schedule_metric import CAPPED, RULES
 from bounds.dp2.schedule_models import run_models
 from bounds.dp2.schedule_norm import below_preconditioner
@@ -22,7 +23,7 @@ from bounds.operators import E, Index, Variable
 from bounds.proof.methods import Linearity
 from bounds.proof.step import Induction, Step, at, cite, expectation, inequality
 from bounds.symbols import T, j, t
-from bounds.theorem import Curve, Kind, Source, Status, Theorem
+from bounds.theorem import Kind, Source, Status, Theorem
 
 CLIPPED = Assumption(
     "clipped",
@@ -187,22 +188,7 @@ CLOSED = Theorem(
     ),
     evaluations={"bound": by_phase(BOUND_CLOSED), "by_step": BOUND_CLOSED},
     models=run_models,
-    curve=Curve(
-        along="delay",
-        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
-        fixed={
-            "steps": 600,
-            "dimension": 10,
-            "diameter": 2.0,
-            "learning_rate": 1.0,
-            "decay": 0.5,
-            "gradient_bound": 1.0,
-            "preconditioner_norm": 5.03,
-            "noise_std": 1 / 32,
-            "preconditioned_noise_std": 2 / 32,
-        },
-        log_y=True,
-    ),
+    curve=delay_curve("learning_rate gradient_bound preconditioned_noise_std"),
     caveats=(
         "It is never above the form (R^2/2 + kappa') E||D_T||_1 alpha^-(K - 1)/sqrt(T) + noise "
         "with kappa' at least C^2/d, since E||D_T||_1 alpha^-(K - 1) is at least d (dp2.A.norm).",

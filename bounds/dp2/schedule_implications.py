@@ -62,9 +62,8 @@ WIDE = Assumption(
     "as E||D_T||_1 itself is (dp2.A.norm)",
     CODE,
 )
-_x, _y, _z = (Variable(name, nonnegative=True) for name in ("x_", "y_", "z_"))
+_x, _y = Variable("x_", nonnegative=True), Variable("y_", nonnegative=True)
 _b, _c = Variable("b_", positive=True), Variable("c_", positive=True)
-_e, _w = Variable("e_"), Variable("w_", positive=True)
 
 _gradient = Le(C**2 / sqrt(T), (kap + R**2 / 2) * Dn(T) / (sqrt(T) * alpha ** phase(T)))
 

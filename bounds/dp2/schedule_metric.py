@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sympy import And, Implies, Or, Rational, floor, sqrt
+from sympy import And, Implies, Or, floor, sqrt
 
 from bounds.assumptions import CODE, Assumption
 from bounds.dp2.exponent import WHOLE, adaptive, phase, plain, whole_step
@@ -53,7 +53,6 @@ RULES = (SCHEDULE, PLAIN, ADAPTIVE)
 CAPPED = (CAP, DECAY_DAMPING, DECAY_CAP)
 
 _after = phase(t + 1)
-_HALF = Rational(1, 2)
 
 
 def _parity(number: Any) -> Any:

@@ -16,6 +16,7 @@ from bounds.dp2.exponent import adaptive, phase
 from bounds.dp2.relations import Eq, Le
 from bounds.dp2.schedule import NORMS, SIDES, by_phase
 from bounds.dp2.schedule_closed import CLIPPED
+from bounds.dp2.schedule_curve import delay_curve
 from bounds.dp2.schedule_metric import (
     ADAPTIVE,
     DECAY_CAP,
@@ -48,7 +49,7 @@ from bounds.dp2.symbols import (
 from bounds.operators import E, Max
 from bounds.proof.step import assumed, cite, inequality
 from bounds.symbols import T, d, j, k, t
-from bounds.theorem import Curve, Kind, Source, Status, Theorem
+from bounds.theorem import Kind, Source, Status, Theorem
 
 _NOISES = Sum(alpha ** phase(t) / sqrt(t) * nu(t) ** 2 * Dn(t), OVER_T)
 KAPPA = Max(alpha**2 * C**2, C * h / (eps * sqrt(1 - beta)))
@@ -151,22 +152,7 @@ RECALLED_FORM = Theorem(
         "gradient_term": KAPPA,
     },
     models=unit_models,
-    curve=Curve(
-        along="delay",
-        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
-        fixed={
-            "steps": 600,
-            "dimension": 10,
-            "diameter": 2.0,
-            "decay": 0.5,
-            "gradient_term": 0.59,
-            "preconditioner_norm": 5.03,
-            "noise_std": 1 / 32,
-            "preconditioned_noise_std": 2 / 32,
-        },
-        names=("bound", "exact_exponent"),
-        log_y=True,
-    ),
+    curve=delay_curve("gradient_term preconditioned_noise_std", names=("bound", "exact_exponent")),
     slack=_UNCHECKED,
     caveats=(
         _NOT_QUOTED,
@@ -197,22 +183,7 @@ RELAXED_FORM = Theorem(
     ),
     evaluations={"bound": by_phase(displayed(T / s + _HALF))},
     models=unit_models,
-    curve=Curve(
-        along="delay",
-        values=(30, 40, 50, 60, 75, 100, 120, 150, 200, 300, 400, 500, 600),
-        fixed={
-            "steps": 600,
-            "dimension": 10,
-            "diameter": 2.0,
-            "decay": 0.5,
-            "gradient_term": 0.59,
-            "preconditioner_norm": 5.03,
-            "noise_std": 1 / 32,
-            "preconditioned_noise_std": 2 / 32,
-        },
-        names=("bound",),
-        log_y=True,
-    ),
+    curve=delay_curve("gradient_term preconditioned_noise_std", names=("bound",)),
     caveats=(_NOT_QUOTED,),
 )
 

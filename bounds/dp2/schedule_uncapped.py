@@ -38,7 +38,6 @@ _over = Max(sqrt(v(phase(t) + 1, j)) + eps - 1 / alpha, 0)
 _paths = Le(_fall, Piecewise((_weight * _over, LEAVING), (0, True)))
 
 _x, _y, _p, _q, _f, _h = (Variable(f"{name}_", positive=True) for name in "xypqfh")
-_u, _v, _w, _z = (Variable(f"{name}_", nonnegative=True) for name in "uvwz")
 
 _INSTANCE = {
     _x: sqrt(t),

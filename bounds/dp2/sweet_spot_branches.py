@@ -20,7 +20,6 @@ _x = Variable("x", positive=True)
 _more = Variable("e", nonnegative=True)
 _later = _x + _more
 _mu, _p, _q = Variable("mu"), Variable("p"), Variable("q")
-_a, _b, _k, _n = (Variable(name, nonnegative=True) for name in ("a", "b", "k_x", "k_y"))
 
 # --- the saturated branch
 
@@ -42,13 +41,7 @@ def _in_sum(delay: Any) -> Any:
 _FEWER = updates(_x) - updates(_later) >= 0
 _SMALLER = norm(_later) <= norm(_x)
 _SATURATED = _saturated(_later) <= _saturated(_x)
-_UP = Implies(_p <= _q, ceiling(_q) - ceiling(_p) >= 0)
 _DOWN = Implies(_q - _p >= 0, floor(_q / 2) - floor(_p / 2) >= 0)
-_PRODUCT = Implies(
-    And(_a <= _b, _n - _k >= 0),
-    _a * (1 + chi * _k) * (C**2 / eps + nu2**2 * _a)
-    <= _b * (1 + chi * _n) * (C**2 / eps + nu2**2 * _b),
-)
 
 SATURATED = Theorem(
     id="dp2.S2.saturated",

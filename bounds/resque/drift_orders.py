@@ -8,7 +8,7 @@ from bounds.assumptions import CALLER, CODE, Assumption
 from bounds.operators import Conditional, E, random_process
 from bounds.proof.methods import Linearity, Tower
 from bounds.proof.step import Induction, at, expectation, inequality
-from bounds.resque import smoothing_models
+from bounds.resque import drift_models
 from bounds.resque.drift_setting import (
     AFTER,
     CITED_BOUND,
@@ -184,7 +184,7 @@ DRIFT = Theorem(
         *parted(ORDER),
         inequality("drift", _STATEMENT, at("all", {t: T}), "start"),
     ),
-    models=smoothing_models.drift_orders,
+    models=drift_models.drift_orders,
     explanation=(
         "The p-norm of the distance of two coupled runs grows, in the p-th power, by the factor "
         "1 + (p (p - 1)/2) h^2 (1 + h)^(p - 2) a step, h = eta L kappa_p(r/rho)/rho. As at order "

@@ -10,10 +10,10 @@ import numpy as np
 
 from bounds.model import Model
 from bounds.resque.estimator_models import coin, kernel, normal, panels
-from bounds.resque.symbols import L_lip, a_len, dist_xy, eta_step, h_step, offset, rho_s, t_rel
+from bounds.resque.symbols import L_lip, a_len, dist_xy, eta_step, offset, rho_s, t_rel
 from bounds.symbols import T, d
 
-__all__ = ["drift", "drift_orders", "f1", "f2", "f4_tight", "f5"]
+__all__ = ["drift", "f1", "f2", "f4_tight", "f5"]
 
 Models = Iterator[Model]
 RHO, LIP = 0.5, 2.0
@@ -166,80 +166,3 @@ def drift(rng: np.random.Generator) -> Models:
     yield model("gradients that are not monotone", mean=-3.0, claimed=-3.0)
     yield model("a second moment that is not the mean", jump=40.0)
     yield model("estimates that differ too much", jump=40.0, jump_claimed=40.0)
-
-
-def drift_orders(rng: np.random.Generator) -> Models:
-    """The same at order 4; a step goes a fair sign times its length along the distance."""
-
-    def model(note: str, **change: Any) -> Model:
-        case: dict[str, Any] = {
-            "law": normal(),
-            "off": 1.0,
-            "shift": 0.3,
-            "radius": 0.3,
-            "start": 1.0,
-            "far": 1.0,
-            "lost": 1.0,
-            "towards": None,
-            "claimed": 0.0,
-            "length": 1.0,
-            "length_claimed": 1.0,
-            "across": 0.8,
-            "h": 0.1,
-        }
-        case.update(change)
-        fair = (np.array([-1.0, 1.0]), np.array([0.5, 0.5]))
-        (z, *signs), weights = kernel(case["law"], fair, fair)
-        eta, lip, h = 0.1, 1.0, case["h"]
-        w = case["off"] * np.exp(case["shift"] * z - case["shift"] ** 2 / 2)
-        size = [case["start"] * 2 * eta * lip * w]
-        rest = 0.01 * size[0] ** 2
-        dist, along, across, length, along_mean, length_mean = [], [], [], [], [], []
-        for step, sign in enumerate((*signs, signs[0])):
-            far = case["far"] if step else 1.0
-            dist.append(far * np.sqrt(np.maximum(size[-1] ** 2 - rest, 0)))
-            length.append(case["length"] * h * size[-1])
-            length_mean.append((case["length_claimed"] * h * size[-1]) ** 4)
-            towards = 0.6 * sign if case["towards"] is None else case["towards"]
-            along.append(towards * length[-1] + 0 * z)
-            across.append(case["across"] * length[-1])
-            along_mean.append(case["claimed"] * length[-1] * dist[-1])
-            after = (dist[-1] - along[-1]) ** 2 + across[-1] ** 2 + rest
-            size.append(case["lost"] * np.sqrt(after))
-        values = {
-            L_lip: lip,
-            a_len: case["shift"],
-            t_rel: case["radius"],
-            eta_step: eta,
-            h_step: h,
-            T: 2,
-            "half_excess": 1.0,
-        }
-        processes = {
-            "Z1": z,
-            "w_a": w,
-            "apart_rest": rest,
-            "apart_norm": np.array(dist[:2]),
-            "apart_size": np.array(size[:3]),
-            "step_along": np.array(along[:2]),
-            "step_across": np.array(across[:2]),
-            "step_length": np.array(length[:2]),
-            "along_mean": np.array(along_mean[:2]),
-            "length_mean": np.array(length_mean[:2]),
-        }
-        return Model(values, processes, weights, note=note)
-
-    yield model("holds")
-    yield model("short steps: nearly attained", h=0.01)
-    yield model("runs that attract each other", towards=0.5, claimed=0.5)
-    yield model("weight not normalised", off=2.0)
-    yield model("not Gaussian", law=coin(4.0), shift=0.6, radius=0.6)
-    yield model("outside the ball", shift=0.8)
-    yield model("a distance that is not in the size", far=3.0)
-    yield model("a parting that is too large", start=2.0)
-    yield model("a map that moves points apart", lost=1.5)
-    yield model("a step longer than its length", across=6.0)
-    yield model("a mean that is not the mean", towards=-1.0, across=0.0)
-    yield model("gradients that are not monotone", towards=-1.0, across=0.0, claimed=-1.0)
-    yield model("a p-th power that is not the mean", length=8.0)
-    yield model("estimates that differ too much", length=8.0, length_claimed=8.0)
