@@ -94,11 +94,11 @@ def check_accountant(
     wanted = catalogue.chosen(laws)
     examples = validation.whole(max_examples, "max_examples", 0)
     number = validation.whole(seed, "seed", 0)
-    budget = (
-        None
-        if cpu_budget is None
-        else validation.real("cpu_budget", cpu_budget, "a number or None")
-    )
+    budget = None
+    if cpu_budget is not None:
+        allowed = "a number >= 0 (seconds), or None"
+        budget = validation.real("cpu_budget", cpu_budget, allowed)
+        validation.require(budget >= 0, "cpu_budget", cpu_budget, allowed)
     relations = (relation,) if relation is not None else candidate.relations
     before = time.process_time()
     results: list[LawResult] = []

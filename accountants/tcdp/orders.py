@@ -29,9 +29,10 @@ def order_for_delta(rho: float, epsilon: float) -> float:
     # At the left end 2 rho v <= 1 and log v <= ε - rho - 2, so that the slope is negative; at
     # the right end 2 rho v >= ε + 1 and the logarithm is at least -log 2.
     left = min(0.0, -math.log(2 * rho)) - max(rho - epsilon, 0.0) - 2
-    right = math.log(max(1.0, (epsilon + 1) / (2 * rho)))
-    if left < -700:
+    largest = (epsilon + 1) / (2 * rho)
+    if left < -700 or largest == math.inf:  # beyond doubles: a curve that is 0 but for rounding
         return 0.0
+    right = math.log(max(1.0, largest))
     return math.exp(optimize.brentq(slope, left, right, xtol=1e-12, maxiter=_ITERATIONS))
 
 
@@ -45,6 +46,8 @@ def order_for_epsilon(rho: float, log_delta: float) -> float:
     # log(1+v) <= v bounds the root from below; each term by itself bounds it from above.
     left = 2 * wanted / (1 + math.sqrt(1 + 4 * rho * wanted))
     right = math.sqrt(wanted / rho)
+    if right == math.inf:  # rho is below the normal doubles
+        right = math.sqrt(wanted) / math.sqrt(rho)
     if wanted < 700:
         right = min(right, math.expm1(wanted))
     right = max(right * (1 + 1e-12), left * (1 + 1e-9))

@@ -22,6 +22,7 @@ from scipy import special
 
 from accountants import validation
 from accountants.copies import CopyLaw
+from accountants.errors import AccuracyError
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
 
 Array = NDArray[np.float64]
@@ -37,6 +38,7 @@ _LOG_GAUSS_ERROR = math.log(64 / 15 / (1 - _ELLIPSE**-2)) - 2 * (_POINTS.size - 
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
 _UNIT = 2.0**-53
 _BLOCK = 400_000  # terms that are held at a time
+_MOST_PANELS = 2_000_000  # more of them take more memory than there is
 _FAR = 10.0  # outputs this many standard deviations apart are bounded without quadrature
 
 
@@ -86,7 +88,13 @@ def _one_number_of_copies(t: float, eta: float, a: Array) -> Array:
         64 + 0.5 * largest * largest * t * t - 2 * math.log(min(1.0, eta * t)),
     )
     reach = (largest - 0.5) * t + math.sqrt(2 * nats)
-    panels = np.arange(math.ceil(reach / (2 * half)), dtype=np.float64)
+    count = math.ceil(reach / (2 * half))
+    if count > _MOST_PANELS:
+        raise AccuracyError(
+            f"the divergence of order {largest:g} cannot be computed where the noise is {1 / t:g} "
+            f"times the shift: the integral needs {count:g} panels"
+        )
+    panels = np.arange(count, dtype=np.float64)
     centre = half * (2 * panels + 1)
     x = centre[:, None] + half * _POINTS  # distance from t/2, where the loss is 0
     u = x + t / 2

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from accountants.validation import shown
+
 
 def positive_real(name: str, value: Any, *, allow_infinite: bool = False) -> float:
     """Return `value` as a float > 0, or raise ValueError.
@@ -24,7 +26,7 @@ def positive_real(name: str, value: Any, *, allow_infinite: bool = False) -> flo
     allowed = "a number > 0 (inf is allowed)" if allow_infinite else "a finite number > 0"
     number = _real(name, value, allowed)
     if not number > 0 or (math.isinf(number) and not allow_infinite):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shown(value)} must be {allowed}")
     return number
 
 
@@ -34,7 +36,7 @@ def real_in(name: str, value: Any, low: float, high: float, *, open_high: bool =
     allowed = f"in [{low:g}, {high:g}{bracket}"
     number = _real(name, value, allowed)
     if not low <= number <= high or (open_high and number == high):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shown(value)} must be {allowed}")
     return number
 
 
@@ -42,7 +44,7 @@ def open_unit(name: str, value: Any) -> float:
     """Return `value` as a float in (0, 1), or raise ValueError."""
     number = real_in(name, value, 0.0, 1.0, open_high=True)
     if number == 0:
-        raise ValueError(f"{name}={value!r} must be in (0, 1)")
+        raise ValueError(f"{name}={shown(value)} must be in (0, 1)")
     return number
 
 
@@ -50,23 +52,23 @@ def whole_number(name: str, value: Any, *, minimum: int = 1, maximum: int | None
     """Return `value` as an int in ``[minimum, maximum]``, or raise ValueError."""
     allowed = f"an integer >= {minimum}" + ("" if maximum is None else f" and <= {maximum}")
     if isinstance(value, (bool, np.bool_)):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shown(value)} must be {allowed}")
     try:
         number = operator.index(value)
     except TypeError:
-        raise ValueError(f"{name}={value!r} must be {allowed}") from None
+        raise ValueError(f"{name}={shown(value)} must be {allowed}") from None
     if number < minimum or (maximum is not None and number > maximum):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shown(value)} must be {allowed}")
     return number
 
 
 def _real(name: str, value: Any, allowed: str) -> float:
     if isinstance(value, (bool, np.bool_, str, bytes)):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+        raise ValueError(f"{name}={shown(value)} must be {allowed}")
     try:
         number = float(value)
-    except (TypeError, ValueError):
-        raise ValueError(f"{name}={value!r} must be {allowed}") from None
-    if math.isnan(number):
-        raise ValueError(f"{name}={value!r} must be {allowed}")
+    except (TypeError, ValueError, OverflowError):  # the last: an integer that is no double
+        number = math.nan
+    if math.isnan(number) or getattr(value, "ndim", 0):
+        raise ValueError(f"{name}={shown(value)} must be {allowed}")
     return number

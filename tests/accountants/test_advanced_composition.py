@@ -156,7 +156,7 @@ def test_settings_are_json() -> None:
         (lambda: AdvancedCompositionAccountant("replace"), "neighboring_relation='replace'"),
         (lambda: AdvancedCompositionAccountant(shares=[]), "shares="),
         (lambda: AdvancedCompositionAccountant(shares=[1.0]), r"shares=1\.0: must be numbers in"),
-        (lambda: AdvancedCompositionAccountant(shares=[math.nan]), "shares=nan"),
+        (lambda: AdvancedCompositionAccountant(shares=[math.nan]), r"shares=\[nan\]"),
         (lambda: AdvancedCompositionAccountant().get_epsilon(1.5), r"target_delta=1\.5"),
         (lambda: AdvancedCompositionAccountant().get_delta(-1.0), r"target_epsilon=-1\.0"),
     ],
