@@ -10,7 +10,7 @@ from scipy import special
 
 from accountants.errors import AccuracyError
 from accountants.exact.moments import AnyPair
-from accountants.exact.node_law import ClosedPair, LogProfile, ProfilePair, chord_masses
+from accountants.exact.node_law import ClosedPair, LogProfile, ProfilePair, chord_masses, falls_to
 from accountants.fixed_size import log_without_replacement
 from accountants.pairs import MixturePair, SampledGaussianPair
 from accountants.profiles import log_gaussian_delta
@@ -28,7 +28,7 @@ def loss_range(pair: AnyPair, log_delta: float, upper: bool) -> tuple[float, flo
     if upper:
         forward, reverse = _profiles(pair)
         floor = _floor(pair, log_delta)
-        return -_largest(reverse, floor), _largest(forward, floor)
+        return -_widest(reverse, floor), _widest(forward, floor)
     if not isinstance(pair, (SampledGaussianPair, MixturePair)):
         raise AccuracyError("a law of chords is no lower end")
     reach = reach_for(log_delta) + pair.gap
@@ -60,21 +60,8 @@ def _profiles(pair: AnyPair) -> tuple[LogProfile, LogProfile]:
     raise AccuracyError("no profile for the lattice of this pair")
 
 
-def _largest(profile: LogProfile, floor: float) -> float:
-    """ε at which a profile falls to ``floor``."""
-    high = 1.0
-    while float(profile(np.array([high]))[0]) > floor:
-        high *= 2
-        if high > 1e6:
-            raise AccuracyError("a profile too wide for the lattice")
-    low = 0.0
-    for _ in range(30):
-        middle = 0.5 * (low + high)
-        if float(profile(np.array([middle]))[0]) > floor:
-            low = middle
-        else:
-            high = middle
-    return high
+def _widest(profile: LogProfile, floor: float) -> float:
+    return falls_to(profile, floor, largest=1e6, halvings=30)
 
 
 def lattice_law(pair: AnyPair, step: float, log_delta: float, upper: bool) -> Masses:
@@ -119,7 +106,7 @@ def _chords(forward: LogProfile, reverse: LogProfile, step: float, floor: float)
 
 
 def _lattice_knots(profile: LogProfile, step: float, floor: float) -> Array:
-    count = math.ceil(_largest(profile, floor) / step)
+    count = math.ceil(_widest(profile, floor) / step)
     if count > _MOST_KNOTS:
         raise AccuracyError("a profile too wide for the lattice")
     knots: Array = step * np.arange(count + 1.0)

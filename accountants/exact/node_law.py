@@ -244,19 +244,37 @@ def chord_masses(log_profile: LogProfile, knots: Array) -> Chords:
     return Chords(loss, log_mass + max(short, 0.0) + 1e-12, lost, float(log_h[0]))
 
 
-def _knots(log_profile: LogProfile, log_floor: float) -> Array:
+def falls_to(log_profile: LogProfile, log_floor: float, *, largest: float, halvings: int) -> float:
+    """An ε at which a profile has fallen to a floor, the smallest to so many halvings.
+
+    Parameters
+    ----------
+    log_profile : callable
+        log δ at each ε >= 0, decreasing.
+    log_floor : float
+        log of the δ that counts as nothing.
+    largest : float
+        Losses beyond it are refused.
+    halvings : int
+        Of the interval that is found by doubling.
+    """
     high = 1.0
     while float(log_profile(np.array([high]))[0]) > log_floor:
         high *= 2
-        if high > 1e7:
-            raise AccuracyError("a profile with losses beyond 1e7")
+        if high > largest:
+            raise AccuracyError(f"a profile with losses beyond {largest:g}")
     low = 0.0
-    for _ in range(12):
+    for _ in range(halvings):
         middle = 0.5 * (low + high)
         if float(log_profile(np.array([middle]))[0]) > log_floor:
             low = middle
         else:
             high = middle
+    return high
+
+
+def _knots(log_profile: LogProfile, log_floor: float) -> Array:
+    high = falls_to(log_profile, log_floor, largest=1e7, halvings=12)
     first = min(_FIRST * math.exp(float(log_profile(np.array([0.0]))[0])), 1e-3 * high)
     # Knots lie at fixed places, so that answers vary smoothly with the parameters.
     turn = _COARSEST / _RATIO
