@@ -201,7 +201,7 @@ def _dask(address: str) -> Iterator[Executor]:
     except ImportError:
         raise ValueError(
             f"executor='dask:{address}' needs the package 'distributed', which is not installed: "
-            "pip install dp2theory[scale]"
+            "pip install 'dp2theory[scale]'"
         ) from None
     # What fails is said once, below; these logs would add tracebacks to it.
     logging.getLogger("distributed").setLevel(logging.CRITICAL)

@@ -23,6 +23,6 @@ class MissingFrameworkError(MissingExtraError, ModuleNotFoundError):
         ValueError.__init__(
             self,
             f"{module} needs the package {package!r}, which is not installed: "
-            f"pip install dp2theory[{extra}]",
+            f"pip install 'dp2theory[{extra}]'",
         )
         self.name = error.name

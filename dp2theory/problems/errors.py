@@ -9,5 +9,5 @@ class MissingExtraError(ValueError):
     def __init__(self, problem: str, package: str, extra: str = "data") -> None:
         super().__init__(
             f"problem={problem!r} needs the package {package!r}, which is not installed: "
-            f"pip install dp2theory[{extra}]"
+            f"pip install 'dp2theory[{extra}]'"
         )

