@@ -16,6 +16,7 @@ from dp2theory.cli._inputs import (
     open_probability,
     option,
     positive_integer,
+    step_size,
 )
 from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._outputs import check_outputs
@@ -202,6 +203,8 @@ def _run(
 
 def _settings(request: Request) -> dict[str, Any]:
     given = {name: value for name, value in request.settings.items() if value is not None}
+    for name in given.keys() & {"clip_norm", "preconditioned_clip_norm"}:
+        step_size(name, given[name])
     more = parse_settings("--set", request.set_values)
     for name in more.keys() & given.keys():
         raise ValueError(f"--set {name}: is given by {option(name)} as well")

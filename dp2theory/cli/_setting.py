@@ -116,6 +116,7 @@ def resolve_setting(
     else:
         # What needs no data is refused before a data set is loaded.
         # (Its size is not known yet, so that any will do.)
+        positive_integer("batch_size", batch_size)
         _resolve_run(batch_size, batch_size, epochs, steps, sampling, relation, supported)
         loaded = load_problem(problem, data=data, dimension=dimension, quiet=quiet)
         if dataset_size not in (None, loaded.dataset_size):

@@ -13,6 +13,7 @@ from typing import Annotated, Any, NamedTuple
 from dp2theory import __version__
 from dp2theory.cli._command_line import ARGUMENTS, PROGRAM
 from dp2theory.cli._exit import ExitCode, fail, guard
+from dp2theory.cli._naming import names_options
 
 
 class Command(NamedTuple):
@@ -123,7 +124,7 @@ def _run(arguments: Sequence[str]) -> int:
 
     for name, command in COMMANDS.items():
         # Guarded here too: typer would swallow an interrupt before the outer guard could report it.
-        function = guard()(_load(command.location)) if name == named else _stub
+        function = guard()(names_options(_load(command.location))) if name == named else _stub
         app.command(name, short_help=command.summary)(function)
     # get_command rather than app(): the latter replaces sys.excepthook for the whole process.
     code = get_command(app).main(args=list(arguments), prog_name=PROGRAM, standalone_mode=False)

@@ -171,10 +171,10 @@ def test_text_has_verdict_unit_methods_and_files(cli, tmp_path):
         ("fig6 --data u.data", "--data"),
         ("fig6 --dimension 3", "--dimension"),
         ("fig6 --problem movielens-100k", "--data"),
-        ("table1 --public-share 1", "public_share"),
+        ("table1 --public-share 1", "--public-share 1.0:"),
         ("table1 --public-share 0", "--public-share"),
-        ("fig6 --steps 1 --executor serial", "steps=1"),
-        ("fig3 --steps 1 --executor serial", "steps=1"),
+        ("fig6 --steps 1 --executor serial", "--steps 1:"),
+        ("fig3 --steps 1 --executor serial", "--steps 1:"),
     ],
 )
 def test_bad_input_is_one_line(cli, tmp_path, monkeypatch, words, told):

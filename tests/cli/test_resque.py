@@ -120,7 +120,7 @@ def test_parallel_methods_side_by_side(cli: Cli) -> None:
         ("private --set drift_factor=.5", ["drift_factor"]),
         ("parallel --set pool_factor=-1", ["pool_factor"]),
         ("parallel --method dp-sgd", ["--method 'dp-sgd'", "resque-1"]),
-        ("parallel --records 5", ["records=5", "max"]),
+        ("parallel --records 5", ["--records 5:", "max"]),
         ("parallel --executor thread", ["executor"]),
         ("private --out /nowhere/x.json", ["--out /nowhere/x.json"]),
     ],

@@ -76,7 +76,7 @@ def test_the_upper_end_is_rounded_up(swept):
     ("words", "said"),
     [
         ("--spec none.toml", "cannot be read"),
-        ("--executor threads", "executor='threads'"),
+        ("--executor threads", "--executor 'threads':"),
         ("--executor process:0", "1 to 1024"),
         ("--store spec.toml", "each needs a file of its own"),
         ("--out none/out.json", "folder does not exist"),
