@@ -245,7 +245,7 @@ def test_interrupted_while_tuning(cli, tmp_path, monkeypatch):
         (f"{TRAIN} --method dp-sgd --noise-multiplier 0", "--noise-multiplier 0"),
         (f"{TRAIN} --method dp-sgd --compare dp-sgd --epsilon 1", "the method itself"),
         (f"{TRAIN} --method dp-sgd --compare nonsense --epsilon 1", "'nonsense'"),
-        (f"{TRAIN} --method dp-sgd --delay 3 --epsilon 1", "delay=3"),
+        (f"{TRAIN} --method dp-sgd --delay 3 --epsilon 1", "--delay 3:"),
         (f"{TRAIN} --method dp2-rmsprop --delay 0 --epsilon 1", "delay"),
         (f"{TRAIN} --method dp2-rmsprop --sgd-steps 3 --epsilon 1", "adaptive_steps"),
         (f"{TRAIN} --method dp-sgd --compare-clip-norm 1 --epsilon 1", "--compare"),
@@ -286,7 +286,7 @@ def test_bad_input_is_one_line_and_exit_2(cli, command, words):
 @pytest.mark.parametrize(
     ("words", "complaint"),
     [
-        ("--problem hetC", "problem='hetC'"),
+        ("--problem hetC", "--problem 'hetC':"),
         ("--problem het:n=1500,d=20,amin=1/10,avg=4,seed=8", "seed=8"),
         ("--batch-size 101", "--batch-size 101"),
         ("--steps 161", "--steps 161"),
