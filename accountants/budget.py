@@ -28,6 +28,7 @@ from accountants.integer_search import Cost, Search
 
 __all__ = ["IntegerCalibration", "calibrate_batch_size", "calibrate_steps", "remaining_steps"]
 
+#: Most steps that are looked at; a run that may take as many costs nothing to speak of.
 LARGEST_STEPS = 10**12
 _START = 256  # steps; single uses at small sampling probabilities are slow to account
 _ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE

@@ -28,6 +28,7 @@ _TIGHT_EVALUATIONS = 8
 _EVALUATIONS = 80
 _FAILURES = 4  # refusals of the accountant after which a solve gives up
 
+#: From a noise multiplier to the event of the whole run.
 MakeEvent = Callable[[float], dp_accounting.DpEvent]
 
 

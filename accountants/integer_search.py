@@ -16,6 +16,7 @@ _STARTS, _GROWTH = 5, 16  # numbers to try, each so much larger, where none can 
 _PATIENCE = 5  # one end moving this often in a row: halve instead of estimating
 _SLOPE = 0.7  # d log ε / d log steps lies in 0.5 to 1 over most of its range
 
+#: From a whole number to the bracket of its ε.
 Cost = Callable[[int], Bracket]
 
 

@@ -39,7 +39,9 @@ __all__ = [
     "write_state",
 ]
 
+#: What the states' ``format`` says.
 STATE_FORMAT = "accountants/state/1"
+#: What a ledger may be, for messages.
 FORMS = (
     "an event tree of dp_accounting (named-tuple JSON), an Opacus history or state_dict, "
     "a list of runs {noise_multiplier, sampling, steps, …}, or the state of an accountant"

@@ -333,4 +333,5 @@ def _mass(parts: tuple[tuple[float, float], ...], rest: float, low: float, high:
     )
 
 
+#: Pairs of normal mixtures; see above for what all pairs have.
 Pair = SampledGaussianPair | MixturePair

@@ -26,12 +26,17 @@ class Direction(enum.Enum):
     SYMMETRIC = "symmetric"  # both orders are mirror images
 
 
+#: What ``direction`` may be.
 DIRECTIONS = ("both", "remove", "add")
 
+#: One record more or less.
 ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
+#: One record in the place of another.
 REPLACE = NeighboringRelation.REPLACE_ONE
+#: An empty record in the place of one.
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
+#: Why calls of ReSQue oracles are refused for groups.
 ONE_RECORD = "oracle calls are accounted for single records: use group_size=1"
 
 

@@ -35,6 +35,13 @@ class GroupedPoisson:
 
     The number of them in a batch is binomial.  It describes no loader: `GroupAccountant` puts it
     in the place of ``Poisson`` where the unit of privacy is a group.
+
+    Attributes
+    ----------
+    sampling_probability : float
+        Of every record, in [0, 1].
+    group_size : int
+        Records of the group, >= 1.
     """
 
     sampling_probability: float
@@ -143,7 +150,17 @@ class ShuffledEpochs(_FixedSize):
 
 @dataclass(frozen=True)
 class TruncatedPoisson:
-    """Poisson sampling, cut to a random subset of ``truncated_batch_size`` where it gives more."""
+    """Poisson sampling, cut to a random subset of ``truncated_batch_size`` where it gives more.
+
+    Attributes
+    ----------
+    dataset_size : int
+        Records, >= 1; accountants cover both readings of it, with and without the record.
+    sampling_probability : float
+        Of every record before the cut, in [0, 1].
+    truncated_batch_size : int
+        Largest size of a batch, >= 1.
+    """
 
     dataset_size: int
     sampling_probability: float

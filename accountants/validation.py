@@ -10,8 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-LARGEST_WHOLE = 10**18  # larger numbers of records, steps, … are slips, and may be no double at all
-LARGEST_USES = 10**15  # of one part of an event, in all; doubles hold these exactly
+LARGEST_WHOLE = (
+    10**18
+)  #: larger numbers of records, steps, … are slips, and may be no double at all
+LARGEST_USES = 10**15  #: of one part of an event, in all; doubles hold these exactly
 
 
 def require(condition: bool, name: str, value: Any, allowed: str) -> None:

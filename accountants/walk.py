@@ -141,6 +141,7 @@ class NonPrivate:
     """A release without any privacy."""
 
 
+#: What a tree is walked down to.
 Leaf = Release | NonPrivate
 
 

@@ -21,6 +21,7 @@ from accountants.relations import REPLACE, resolve_directions, rule
 from accountants.rounding import exp_bracket
 from accountants.walk import Release, UnsupportedLeaf, leaves
 
+#: What ``tightness`` may be: milliseconds, or seconds for a smaller upper end.
 TIGHTNESS = ("fast", "tight")
 
 

@@ -26,9 +26,9 @@ from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
 
-ALIAS_NATS = 31.0  # images are kept below exp(-31) of δ
+ALIAS_NATS = 31.0  #: images are kept below exp(-31) of δ
 _CUT_NATS = 37.0  # the sum stops when its terms are below exp(-37) of δ
-WORK_LIMIT = 15_000_000  # nodes in t times nodes in u
+WORK_LIMIT = 15_000_000  #: nodes in t times nodes in u
 _ALLOWED_LOSS = (9.0, 5.0, 3.0)  # nats by which terms may exceed δ, by kind of placement
 _MANY_STEPS = 200_000
 _SAFETY = 2.0  # factor on the modelled part of the bar
@@ -40,7 +40,17 @@ _TAIL_POINTS = 6
 
 @dataclass(frozen=True)
 class DeltaValue:
-    """log δ(ε) with its error bar: ``log_lower <= log δ <= log_upper``."""
+    """log δ(ε) with its error bar: ``log_lower <= log δ <= log_upper``.
+
+    Attributes
+    ----------
+    log_value : float
+        log of the sum itself, inside the bar.
+    log_lower, log_upper : float
+        The ends of the bar.
+    slope : float
+        Derivative of log δ in ε, negative.
+    """
 
     log_value: float
     log_lower: float

@@ -22,13 +22,15 @@ from accountants.pairs import MixturePair, Pair, SampledGaussianPair
 from accountants.relations import Direction
 
 Array = NDArray[np.float64]
+#: log of a density at each point.
 LogDensity = Callable[[Array], Array]
 
 _BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
 _SMALLEST_SIGMA = 0.05
-WORK = 30_000_000  # about half a minute
+#: Largest work of one answer, in the units of `accountants.exact.law.Budget`: about half a minute.
+WORK = 30_000_000
 _MAX_STEPS = 1_500_000
 
 

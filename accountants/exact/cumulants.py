@@ -18,9 +18,11 @@ from accountants.pairs import Pair, PairNodes
 
 Array = NDArray[np.float64]
 
+#: Unit of rounding of doubles: half the distance from 1 to the next one.
 ROUND = 2.0**-53
 _DROP = 46.0  # nats below the peak at which an integrand is cut off
 _MAX_NODES = 400_000
+#: Noise multipliers between which sums of moments are reliable.
 SMALLEST_SIGMA, LARGEST_SIGMA = 1e-3, 1e9
 
 

@@ -36,6 +36,7 @@ from accountants.sampling import (
 from accountants.truncated import cut_probability, kept_probability
 from accountants.walk import Release
 
+#: Distinct releases, each with how often it is used.
 Counts = Mapping[Release, int]
 
 _SMALLEST = 1e-100

@@ -23,6 +23,7 @@ from accountants.exact.tilts import TiltTable
 from accountants.pairs import MixturePair
 
 Array = NDArray[np.float64]
+#: (kind of placement, refinement in u) of the contours that are tried, in order.
 Attempts = tuple[tuple[int, float], ...]
 
 
@@ -51,10 +52,11 @@ class Precision:
     work: int = convolution.WORK
 
 
+#: Where both ends are to meet.
 EXACT = Precision(1e-10, 1e-9, 1e-6)
-LOOSE = Precision(
-    1e-7, 1e-5, 1e-2, work=9_000_000
-)  # for ends that are apart by more than arithmetic anyway
+#: For ends that are apart by more than arithmetic anyway.
+LOOSE = Precision(1e-7, 1e-5, 1e-2, work=9_000_000)
+#: As loose, and nothing that takes seconds is tried.
 BRIEF = Precision(1e-7, 1e-5, 1e-2, patient=False)
 _QUICK = (
     (0, 1.0),

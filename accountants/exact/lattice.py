@@ -25,6 +25,7 @@ from accountants.exact.tilts import TiltTable
 
 Array = NDArray[np.float64]
 
+#: Releases in a run, at the most: rounding to the lattice adds up.
 MOST_STEPS = 3000
 _UPPER_SIZE, _LOWER_SIZE = 2**16, 2**19
 _NATS = 32.0

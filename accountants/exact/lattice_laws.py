@@ -16,7 +16,8 @@ from accountants.pairs import MixturePair, SampledGaussianPair
 from accountants.profiles import log_gaussian_delta
 
 Array = NDArray[np.float64]
-Masses = tuple[int, Array, float]  # first lattice index, masses, mass at infinity
+#: A law on the lattice: first lattice index, masses, mass at an infinite loss.
+Masses = tuple[int, Array, float]
 
 _FLOOR_NATS = 25.0
 _WIDEST = 2**22  # lattice points of one law

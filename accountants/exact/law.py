@@ -19,6 +19,7 @@ from accountants.errors import AccuracyError
 
 Array = NDArray[np.float64]
 
+#: Of the Chebyshev polynomial of a log density on one panel.
 DEGREE = 13
 _POINTS, _WEIGHTS = leggauss(24)
 _KNOTS = np.cos(np.pi * (np.arange(DEGREE + 1) + 0.5) / (DEGREE + 1))

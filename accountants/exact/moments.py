@@ -6,7 +6,9 @@ from accountants.exact.cumulants import MomentTable, TiltedPair
 from accountants.exact.node_law import ClosedPair, NodeMoments, ProfilePair
 from accountants.pairs import MixturePair, SampledGaussianPair
 
+#: Every kind of dominating pair; what they have in common is told in `accountants.pairs`.
 AnyPair = SampledGaussianPair | MixturePair | ProfilePair | ClosedPair
+#: Moments of one release: by sums over outputs, or over nodes of the loss.
 Moments = MomentTable | NodeMoments
 
 

@@ -23,6 +23,7 @@ from accountants.fixed_size import log_without_replacement
 from accountants.mixtures import log_expm1
 
 Array = NDArray[np.float64]
+#: log of a bound on δ at each ε >= 0.
 LogProfile = Callable[[Array], Array]
 
 _RATIO = 0.015  # of neighbouring knots: the chords inflate the variance of the loss by ratio^2/6
@@ -128,6 +129,12 @@ class ProfilePair:
         2.6 times the total variation distance (see ``Pair``).
     forward, reverse : callable
         The profiles.
+    chance : float
+        That a use of the release draws the record.
+    typical_gap : float
+        Typical shift over noise, for first guesses (see ``Pair``).
+    direction : None
+        There is none: both orders are in the law.
     """
 
     loss: Array
@@ -305,6 +312,8 @@ class ClosedPair:
         Sampling probability in (0, 1).
     gap : float
         g, in noise standard deviations.
+    direction : None
+        There is none: the closure is its own mirror image.
     """
 
     q: float

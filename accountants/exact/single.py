@@ -11,6 +11,7 @@ from accountants.bracket import Bracket
 from accountants.errors import AccuracyError
 from accountants.profiles import gaussian_error, log_gaussian_delta
 
+#: From ε to log δ and the error bar of that logarithm.
 LogDelta = Callable[[float], tuple[float, float]]
 
 

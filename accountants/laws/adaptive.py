@@ -29,8 +29,9 @@ from accountants.walk import Release
 Array = NDArray[np.float64]
 Choices = NDArray[np.intp]
 
+#: Steps of a run whose choices are planned, at the most.
 MOST_STEPS = 100
-HALF = 600  # points of the lattice on either side of 0
+HALF = 600  #: points of the lattice on either side of 0
 _LOG_TAIL = -120.0  # copies of a record that are rarer are left out
 _NEGLIGIBLE = 1e-4  # of δ: what may be lost beyond the lattice
 _WIDEST = 300.0  # of the lattice, so that exp of it is far from the ends of floats

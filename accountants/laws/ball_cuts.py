@@ -17,13 +17,22 @@ from accountants.laws.ball_pairs import TablePair
 
 Array = NDArray[np.float64]
 
+#: Cuts of the outputs of one release, at the most.
 MOST_CUTS = 600_000
 _GRID = 6000
 
 
 @dataclass(frozen=True)
 class Sketch:
-    """The loss of one release as weighted points: losses, and logarithms of P-masses."""
+    """The loss of one release as weighted points: losses, and logarithms of P-masses.
+
+    Attributes
+    ----------
+    losses : ndarray
+        In nats, increasing.
+    logs : ndarray
+        log of the P-mass at each.
+    """
 
     losses: Array
     logs: Array

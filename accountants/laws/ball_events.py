@@ -45,7 +45,15 @@ class Laplace:
 
 @dataclass(frozen=True)
 class RandomizedResponse:
-    """A record's bucket with probability 1 - p + p/k, each other one with p/k; 0 < p < 1, k > 1."""
+    """A record's bucket with probability 1 - p + p/k, each other one with p/k; 0 < p < 1, k > 1.
+
+    Attributes
+    ----------
+    noise_parameter : float
+        p, the chance that the answer is drawn from all buckets.
+    num_buckets : int
+        k.
+    """
 
     noise_parameter: float
     num_buckets: int
@@ -66,6 +74,7 @@ class Bare:
     draws: int = 1
 
 
+#: What an enclosure is composed of.
 Leaf = Release | Laplace | RandomizedResponse | Bare
 
 

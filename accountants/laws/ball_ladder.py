@@ -90,7 +90,17 @@ def rungs(
 
 @dataclass(frozen=True)
 class Fit:
-    """Offset, slack and tilt of a lattice."""
+    """Where a lattice lies, and what it is chosen for.
+
+    Attributes
+    ----------
+    offset : float
+        Of its points from multiples of the step, in nats.
+    slack : float
+        By how much a cell's loss may be below its point, in nats.
+    tilt : float
+        Exponent at which the masses of cells are weighted.
+    """
 
     offset: float
     slack: float

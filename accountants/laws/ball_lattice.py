@@ -20,7 +20,7 @@ from accountants.laws.ball_masses import OutOfReach
 
 Array = NDArray[np.float64]
 
-LONGEST = 1_500_000  # coefficients of one polynomial
+LONGEST = 1_500_000  #: coefficients of one polynomial
 _WINDOW = 27.0  # nats of tilted mass that windows keep
 
 

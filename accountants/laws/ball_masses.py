@@ -19,6 +19,7 @@ from accountants.laws.ball_pairs import LocationPair, ball
 
 Array = NDArray[np.float64]
 
+#: Copies of one record in a batch that are told apart, at the most.
 MOST_COPIES = 400
 
 

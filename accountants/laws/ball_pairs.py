@@ -27,11 +27,16 @@ from accountants.sampling import (
 )
 from accountants.walk import Release
 
+#: The relations by shorter names.
 ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
+#: One record in the place of another.
 REPLACE = NeighboringRelation.REPLACE_ONE
+#: An empty record in the place of one.
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
+#: Gradients of the other records, in clip norms, of the data sets that are tried.
 OTHERS = (Fraction(-1), Fraction(-99, 100), Fraction(-1, 2), Fraction(0))
+#: Samplings whose pair dominates and is attained where a record is added or removed.
 PROVED_BOTH_WAYS = (Poisson, WithoutReplacement, WithReplacement, WeightedWithReplacement)
 
 
@@ -82,7 +87,13 @@ class LocationPair:
 
 @dataclass(frozen=True)
 class TablePair:
-    """Finitely many outcomes with exact probabilities under P and Q."""
+    """Finitely many outcomes with exact probabilities under P and Q.
+
+    Attributes
+    ----------
+    first, second : tuple of Fraction
+        Of the outcomes under P and under Q, in one order.
+    """
 
     first: tuple[Fraction, ...]
     second: tuple[Fraction, ...]
@@ -92,6 +103,7 @@ class TablePair:
         return TablePair(self.second, self.first)
 
 
+#: Two laws of one release with exact parameters.
 Pair = LocationPair | TablePair
 
 

@@ -22,6 +22,13 @@ class Cell:
     """Outputs taken together: masses as balls, and between which losses they lie.
 
     ``low`` and ``high`` are balls (None: no bound); only upper ends need them.
+
+    Attributes
+    ----------
+    first, second : ball
+        Masses under P and under Q.
+    low, high : ball or None
+        Bounds on the losses of its outputs.
     """
 
     first: Any

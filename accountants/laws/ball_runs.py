@@ -20,15 +20,23 @@ from accountants.laws.ball_masses import Masses, OutOfReach
 from accountants.laws.ball_pairs import LocationPair, Pair, Product, TablePair, ball
 from accountants.laws.ball_rounding import Cell, Lattice, merged, spread
 
+#: Bits of the balls in which polynomials on the lattice are multiplied.
 LATTICE_BITS = 96
 _ROOM = 36.0  # nats of tilted weight below which cells are left out
 
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked of a product: ε as an exact ball (None: about that of δ), and which δ matters.
+    """What is asked of a product.
 
-    ``largest_epsilon`` bounds the ε of interest where none is given.
+    Attributes
+    ----------
+    epsilon : ball or None
+        ε, exact; None where that of δ is wanted.
+    log_delta : float
+        log of the δ that matters.
+    largest_epsilon : float
+        Bounds the ε of interest where none is given.
     """
 
     epsilon: Any

@@ -11,10 +11,14 @@ from typing import Any, TypeAlias
 import dp_accounting
 from dp_accounting.privacy_accountant import NeighboringRelation
 
+#: Which data sets are neighbours.
 Relation: TypeAlias = NeighboringRelation
+#: From a noise multiplier to the event of a whole run.
 MakeEvent = Callable[[float], dp_accounting.DpEvent]
+#: From such a function, a relation, ε and δ to a noise multiplier.
 Calibrate = Callable[[MakeEvent, Relation, float, float], float]
 
+#: Every relation, in the order in which laws are asked under them.
 RELATIONS = (
     NeighboringRelation.ADD_OR_REMOVE_ONE,
     NeighboringRelation.REPLACE_ONE,

@@ -19,7 +19,9 @@ from accountants.laws.report import Finding, Kind, LawReport, LawResult, Verdict
 from accountants.laws.sandbox import Sandbox
 from accountants.laws.search import Searched, never, search
 
+#: Random examples for a law and relation.
 DEFAULT_EXAMPLES = 25
+#: Seconds of CPU for the search as a whole.
 DEFAULT_BUDGET = 30.0
 _WARM_UP = 20  # seconds at most
 _GENEROUS = 2.0  # times an equal part: most laws need less than theirs

@@ -16,13 +16,17 @@ __all__ = ["DELTAS", "EPSILONS", "EVENTS", "INVALID", "LIMITS", "REPORTS"]
 
 _ADD_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 _REPLACE = NeighboringRelation.REPLACE_ONE
+#: An event tree of dp_accounting.
 Event: TypeAlias = dp_accounting.DpEvent
 
+#: Values of δ, the most telling ones first.
 DELTAS: tuple[float, ...] = (
     *(1e-5, 1e-6, 0.1, 0.5, 0.9, 1.0, 1e-10, 1e-16, 1e-30, 1e-300, 0.0),
     *(1e-3, 1e-4, 1e-9, 1e-12, 1e-18, 1.1e-18, 1.13e-18, 1 / 48000),
 )
+#: Values of ε, the most telling ones first.
 EPSILONS: tuple[float, ...] = (1.0, 0.1, 10.0, 0.0, 0.01, 100.0, 1e-5, 1e-10, 1e-30, 1e3, 1e4)
+#: Numbers of uses, the most telling ones first.
 COUNTS: tuple[int, ...] = (1, 10, 1000, 100_000, 100_000_000, 0, 2, 5)
 
 
@@ -66,6 +70,7 @@ def both(*events: Event) -> Event:
     return dp_accounting.ComposedDpEvent(list(events))
 
 
+#: Public reports of wrong answers: (where, event, relation, δ).
 REPORTS: tuple[tuple[str, Event, NeighboringRelation, float], ...] = (
     # 1: two units of the noise multiplier
     ("google/differential-privacy#378", gaussian(1.0), _REPLACE, 1e-5),
@@ -126,6 +131,7 @@ def _unique(*events: Event) -> tuple[Event, ...]:
     return tuple(e for i, e in enumerate(events) if e not in events[:i])
 
 
+#: Events of each family that every law is asked about before any is drawn.
 EVENTS: dict[str, tuple[Event, ...]] = {
     "gaussian": _unique(
         *(gaussian(s) for s in (1.0, 0.1, 10.0, 0.2, 3.0, 0.02, 0.01, 100.0, 1e4)),
@@ -198,7 +204,7 @@ EVENTS: dict[str, tuple[Event, ...]] = {
     ),
 }
 
-# What must come out at the ends of the domains: an epsilon, or the event that means the same.
+#: What must come out at the ends of the domains: an epsilon, or the event that means the same.
 LIMITS: tuple[tuple[str, Event, float | Event], ...] = (
     ("sigma = 0", gaussian(0.0), math.inf),
     ("sigma = 0, sampled", poisson(0.5, 0.0), math.inf),
@@ -220,7 +226,7 @@ LIMITS: tuple[tuple[str, Event, float | Event], ...] = (
 
 _NAN = math.nan
 
-# domain -> (label, event), or (label, number) where the argument of a method is meant.
+#: domain -> (label, event), or (label, number) where the argument of a method is meant.
 INVALID: dict[str, tuple[tuple[str, Event | float], ...]] = {
     "noise_multiplier": (
         *((f"sigma = {s}", gaussian(s)) for s in (_NAN, -1.0, -math.inf)),

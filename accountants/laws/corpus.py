@@ -26,7 +26,9 @@ from accountants.ledger_trees import Malformed
 
 __all__ = ["VERSION", "Row", "parse", "rows"]
 
+#: Of the layout of the corpus file.
 VERSION = 1
+#: Relations by the names that the file has for them.
 RELATIONS = {
     "add-or-remove-one": NeighboringRelation.ADD_OR_REMOVE_ONE,
     "replace-one": NeighboringRelation.REPLACE_ONE,

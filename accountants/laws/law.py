@@ -28,11 +28,18 @@ class Refused:
 
 @dataclass(frozen=True)
 class Skipped:
-    """The example says nothing, for instance because no truth is known for it."""
+    """The example says nothing, for instance because no truth is known for it.
+
+    Attributes
+    ----------
+    reason : str
+        Why it says nothing.
+    """
 
     reason: str
 
 
+#: What one example says about a law.
 Outcome = Held | Refused | Skipped | Finding
 
 

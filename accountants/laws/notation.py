@@ -30,6 +30,7 @@ __all__ = ["KINDS", "code", "describe", "event_from_plain", "event_to_plain", "n
 _DEEPEST = 100
 _NOT_FINITE = {"nan": math.nan, "inf": math.inf, "-inf": -math.inf}
 
+#: Event classes of dp_accounting by the names that the notation has for them.
 KINDS = {
     "no-op": "NoOpDpEvent",
     "non-private": "NonPrivateDpEvent",

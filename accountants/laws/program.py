@@ -40,7 +40,13 @@ class Step:
 
 @dataclass(frozen=True)
 class Program:
-    """Calls on one fresh accountant under ``relation`` (with ``orders`` where they are given)."""
+    """Calls on one fresh accountant under ``relation`` (with ``orders`` where they are given).
+
+    Attributes
+    ----------
+    steps : tuple of Step
+        The calls, in order.
+    """
 
     relation: NeighboringRelation
     steps: tuple[Step, ...]
@@ -49,7 +55,17 @@ class Program:
 
 @dataclass(frozen=True)
 class Calibration:
-    """Asks for the noise multiplier of ``template`` (see ``calibrated``)."""
+    """Asks for the noise multiplier of ``template`` (see ``calibrated``).
+
+    Attributes
+    ----------
+    relation : NeighboringRelation
+        Which data sets are neighbours.
+    template : DpEvent
+        The run, with 1.0 for the noise multiplier.
+    epsilon, delta : float
+        What it may cost.
+    """
 
     relation: NeighboringRelation
     template: dp_accounting.DpEvent
@@ -59,13 +75,24 @@ class Calibration:
 
 @dataclass(frozen=True)
 class RenyiQuestion:
-    """Asks for Rényi divergences."""
+    """Asks for Rényi divergences.
+
+    Attributes
+    ----------
+    relation : NeighboringRelation
+        Which data sets are neighbours.
+    event : DpEvent
+        The run.
+    orders : tuple of float
+        Finite, > 1.
+    """
 
     relation: NeighboringRelation
     event: dp_accounting.DpEvent
     orders: tuple[float, ...]
 
 
+#: What a candidate is asked in one process.
 Request = Program | Calibration | RenyiQuestion
 
 
@@ -124,6 +151,7 @@ def elsewhere(event: dp_accounting.DpEvent) -> Step:
     return Step(Call.ELSEWHERE, event)
 
 
+#: Asks how many releases were composed.
 LENGTH = Step(Call.LENGTH)
 
 

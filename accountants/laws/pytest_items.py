@@ -35,6 +35,7 @@ from accountants.relations import NeighboringRelation
 
 #: Names of `user_properties`: they reach JUnit files, and come back from processes of pytest-xdist.
 SUSPECT = "accountant_law_suspect"
+#: Name under which loose answers are listed in user properties of a test report.
 LOOSE = "accountant_law_loose"
 
 

@@ -26,7 +26,8 @@ from accountants.rounding import above, below
 
 Array = NDArray[np.float64]
 
-MOST_TIMES = 20_000  # the law of more is for others
+#: Uses whose law is summed, at the most.
+MOST_TIMES = 20_000
 
 
 @dataclass(frozen=True)

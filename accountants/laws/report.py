@@ -11,6 +11,7 @@ from typing import Any
 from accountants.bracket import Bracket
 from accountants.laws.case import Case, plain
 
+#: Of the JSON of a report.
 SCHEMA_VERSION = 1
 
 
@@ -130,6 +131,11 @@ class LawResult:
 
     Attributes
     ----------
+    law, title : str
+        Its id and its name.
+    relation : str
+        Name of the relation.
+    verdict : Verdict
     examples, refusals : int
         Questions that were answered, and those that were refused.
     findings : tuple of Finding

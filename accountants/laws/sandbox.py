@@ -26,7 +26,9 @@ from accountants.laws.candidate import Candidate
 from accountants.laws.hushed import hushed
 from accountants.laws.program import Program, RenyiQuestion, Reply, Request, run
 
+#: Seconds of CPU of one request, where nothing else is said.
 CPU_SECONDS = 5
+#: What one request may add to the memory of its process, in bytes.
 MEMORY_BYTES = 2 * 2**30
 _PATIENCE = 6  # wall time over CPU time: other work may share the cores
 _PR_SET_PDEATHSIG = 1

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from accountants.laws.law import Clause, Outcome, Refused, Scope, Skipped
 from accountants.laws.report import Finding, Kind
 
-EXHAUSTED = "no answer"  # the value of a finding about a limit that was passed
-SHRINKS = 40  # questions spent on a simpler example
+EXHAUSTED = "no answer"  #: the value of a finding about a limit that was passed
+SHRINKS = 40  #: questions spent on a simpler example
 _ROBUST = 0.1  # of the first relative shortfall: borderline examples are hard to confirm
 _CONFIRMATIONS = 3
 

@@ -29,6 +29,7 @@ __all__ = [
     "steps",
 ]
 
+#: Kinds of single mechanisms that are drawn.
 LEAVES = (
     "gaussian",
     "poisson",
@@ -37,6 +38,7 @@ LEAVES = (
     "laplace",
     "randomized-response",
 )
+#: The same, and compositions of them.
 FAMILIES = (*LEAVES, "composition")
 
 # A number has one of these forms; the simpler it is, the more often it is drawn.

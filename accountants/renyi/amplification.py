@@ -28,6 +28,7 @@ from accountants.mixtures import log_expm1
 from accountants.renyi.series import ROUND
 
 Array = NDArray[np.float64]
+#: From a number of copies j >= 1 and orders to the divergence of j substituted records.
 GroupCurve = Callable[[int, Array], ArrayLike]
 
 _LARGEST_ORDER = 4096

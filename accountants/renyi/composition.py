@@ -24,6 +24,7 @@ from accountants.sampling import (
 from accountants.walk import Release
 
 Array = NDArray[np.float64]
+#: Laws of copies of the releases in which a record may repeat.
 Laws = Mapping[Release, CopyLaw]
 
 _TAILS = 10.0 ** -np.concatenate((np.arange(1.0, 40.0), np.arange(40.0, 306.0, 6.0)))

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from accountants.renyi.series import ROUND
 
 Array = NDArray[np.float64]
+#: From increasing orders to divergences in nats.
 Curve = Callable[[Array], Array]
 
 _FIRST = 10.0 ** np.linspace(-3.0, 3.0, 25)  # order - 1; extended where the best is at an end

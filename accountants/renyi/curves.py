@@ -35,7 +35,9 @@ from accountants.walk import Release
 
 Array = NDArray[np.float64]
 
+#: One record in the place of another.
 REPLACE = NeighboringRelation.REPLACE_ONE
+#: An empty record in the place of one.
 SPECIAL = NeighboringRelation.REPLACE_SPECIAL
 
 

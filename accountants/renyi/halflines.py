@@ -139,7 +139,17 @@ class HalfLine:
 
 @dataclass(frozen=True)
 class Panels:
-    """``count`` panels of half width ``half`` from ``first`` on."""
+    """``count`` panels of half width ``half`` from ``first`` on.
+
+    Attributes
+    ----------
+    line : HalfLine
+        The half line that they cover.
+    first, half : float
+        Start, and half the width of one.
+    count : int
+        How many.
+    """
 
     line: HalfLine
     first: float

@@ -26,11 +26,11 @@ Array = NDArray[np.float64]
 _NEGLIGIBLE = 1e-14
 _MAX_NODES = 500_000
 _MAX_CELLS = 4_000_000
-MAX_TERMS = 10_000_000  # nodes times numbers of copies; beyond it a closed bound has to do
+MAX_TERMS = 10_000_000  #: nodes times numbers of copies; beyond it a closed bound has to do
 _RATIO = 8.0  # spread of order - 1 within a block
 _NEAR = 0.5  # |bL| up to which a series is summed
 _OVERFLOW = 600.0
-COARSE = 5e-11  # rounding from which nodes are in extended precision
+COARSE = 5e-11  #: rounding from which nodes are in extended precision
 _POWERS = np.arange(2, 17)
 _FACTORIALS = special.factorial(_POWERS)
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
+#: Unit of rounding of doubles: half the distance from 1 to the next one.
 ROUND = 2.0**-53
 _NEAR = 0.25
 _LOG = tuple((-1) ** k / (k * (k - 1)) for k in range(27, 1, -1))

@@ -14,7 +14,7 @@ from accountants.copies import CopyLaw
 from accountants.rounding import above, below
 from accountants.tcdp.curve import ApproximateTruncatedCdp, TruncatedCdp
 
-CONSTANT = 11.0  # the proof gives 10.4 inside the region
+CONSTANT = 11.0  #: the proof gives 10.4 inside the region
 _PUBLISHED_CONSTANT = 13.0
 
 

@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 
 _MANY = 64  # copies past which sampling is not used
 
+#: Theorems that amplify by sampling, by name.
 METHODS = ("gaussian", "gaussian-closed", "agnostic", "agnostic-closed")
 
 
@@ -48,12 +49,23 @@ class NoTheoremError(ValueError):
 
 @dataclass(frozen=True)
 class Member:
-    """One sampled release and how often it is used."""
+    """One sampled release and how often it is used.
+
+    Attributes
+    ----------
+    release : Release
+    count : int
+        Uses, > 0.
+    law : CopyLaw
+        Number of copies of a record in a batch.
+    gap : float
+        Shift of one copy over the noise standard deviation.
+    """
 
     release: Release
     count: int
     law: CopyLaw
-    gap: float  # shift of one copy over the noise standard deviation
+    gap: float
 
     @property
     def unsampled(self) -> float:

@@ -19,6 +19,7 @@ from accountants.walk import Release
 
 Array = NDArray[np.float64]
 
+#: Smallest δ that the grids resolve.
 SMALLEST_DELTA = 1e-10
 _GRIDS = (
     0.1,

@@ -14,6 +14,7 @@ from typing import Any
 
 from accountants.laws.candidate import Candidate
 
+#: Modules with adapters, in the order in which their candidates are listed.
 MODULES = ("ours", "dp_accounting", "opacus", "prv_accountant", "autodp", "riskcal", "jax_privacy")
 
 

@@ -23,7 +23,13 @@ _SAMPLED = (
 
 
 class Ends(NamedTuple):
-    """Both ends of an answer, as they were given: not even their order is looked at."""
+    """Both ends of an answer, as they were given: not even their order is looked at.
+
+    Attributes
+    ----------
+    lower, upper : float
+        Of ε or of δ.
+    """
 
     lower: float
     upper: float

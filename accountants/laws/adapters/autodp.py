@@ -10,6 +10,7 @@ import dp_accounting as dp
 from accountants.laws.adapters._base import Part, PartsAdapter, from_numbers
 from accountants.laws.candidate import Candidate
 
+#: Relations that the adapter has an entry point for.
 RELATIONS = (dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE)
 
 
@@ -55,5 +56,7 @@ def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
     return float(calibrator_zoo.generalized_eps_delta_calibrator()(*asked).params["sigma"])
 
 
+#: What its candidate has besides name and constructor.
 MORE = (RELATIONS, "autodp", from_numbers(_solve))
+#: The candidates of this module.
 CANDIDATES = (Candidate("autodp", partial(_Adapter, _mechanism), *MORE),)

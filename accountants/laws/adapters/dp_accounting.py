@@ -35,6 +35,7 @@ def _calibrate(
     )
 
 
+#: The candidates of this module.
 CANDIDATES = (
     Candidate(
         name="dp-accounting-rdp",

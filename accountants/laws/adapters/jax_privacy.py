@@ -56,4 +56,5 @@ def _candidate(engine: str) -> Candidate:
     return Candidate(f"jax-privacy-{engine}", partial(_Adapter, engine), **about)
 
 
+#: The candidates of this module.
 CANDIDATES = (_candidate("rdp"), _candidate("pld"))

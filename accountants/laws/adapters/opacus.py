@@ -47,6 +47,7 @@ def _candidate(mechanism: str, **more: Any) -> Candidate:
     return Candidate(f"opacus-{mechanism}", make, relations, "opacus", calibrate, **more)
 
 
+#: The candidates of this module.
 CANDIDATES = (
     _candidate("rdp", make_with_orders=_with_orders, renyi=_renyi),
     _candidate("prv"),

@@ -43,6 +43,7 @@ def _calibrate(
 
 
 _COMMON: dict[str, Any] = {"relations": tuple(NeighboringRelation), "package": "dp2theory"}
+#: The candidates of this module.
 CANDIDATES = (
     Candidate("ours-exact", _exact, calibrate=_calibrate, **_COMMON),
     Candidate(

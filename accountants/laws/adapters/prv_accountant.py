@@ -11,8 +11,8 @@ from dp_accounting.privacy_accountant import NeighboringRelation
 from accountants.laws.adapters._base import Ends, Part, PartsAdapter, from_numbers
 from accountants.laws.candidate import Candidate
 
-# It has no defaults for these. eps_error is the example value of its README; δ errors are "around
-# 10^-3 δ" in its docstrings, and where no δ is given the README's example has 1e-10.
+#: It has no defaults for these. eps_error is the example value of its README; δ errors are "around
+#: 10^-3 δ" in its docstrings, and where no δ is given the README's example has 1e-10.
 EPS_ERROR, DELTA_ERROR_PER_DELTA, DELTA_ERROR = 0.1, 1e-3, 1e-10
 
 
@@ -52,5 +52,7 @@ def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
     return float(find_noise_multiplier(q, steps, epsilon, delta, eps_error=2 * EPS_ERROR))
 
 
+#: What its candidate has besides name and constructor.
 ABOUT = ((NeighboringRelation.ADD_OR_REMOVE_ONE,), "prv-accountant", from_numbers(_solve))
+#: The candidates of this module.
 CANDIDATES = (Candidate("prv-accountant", partial(_Adapter, _prv), *ABOUT),)

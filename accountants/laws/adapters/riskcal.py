@@ -21,6 +21,7 @@ def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
     return float(find_noise_multiplier_for_epsilon_delta(CTDAccountant, q, steps, epsilon, delta))
 
 
+#: The candidates of this module.
 CANDIDATES = (
     Candidate(
         name="riskcal",

@@ -13,8 +13,11 @@ from accountants.laws.law import Held, Outcome
 from accountants.laws.program import Reply
 from accountants.laws.report import Kind
 
+#: Relative, of ε: how far two ways to one answer may differ.
 TOLERANCE = 0.01
+#: Why it is that.
 REASON = "two grids of one accountant may differ by that; what is below the truth is no tolerance"
+#: What confirms a finding that rests on no truth.
 OWN = "the accountant's own answers"
 
 

@@ -25,13 +25,24 @@ from accountants.laws.program import (
 )
 from accountants.laws.search import EXHAUSTED
 
+#: Relative, of ε: how far a calibration may stay below its target.
 CLOSE = 0.05
 _OWN = "the accountant's own two answers"
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A run of which the noise multiplier is wanted (1.0 in ``template`` stands for it)."""
+    """A run of which the noise multiplier is wanted (1.0 in ``template`` stands for it).
+
+    Attributes
+    ----------
+    template : DpEvent
+        The run.
+    relation : NeighboringRelation
+        Which data sets are neighbours.
+    epsilon, delta : float
+        What the run may cost.
+    """
 
     template: dp_accounting.DpEvent
     relation: NeighboringRelation

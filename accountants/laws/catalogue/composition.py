@@ -24,7 +24,9 @@ from accountants.laws.program import (
 )
 from accountants.laws.report import Kind
 
+#: An event tree of dp_accounting.
 Event: TypeAlias = dp_accounting.DpEvent
+#: δ at which compositions are asked.
 DELTA = 1e-5
 _GAUSSIAN = dp_accounting.GaussianDpEvent(1.0)
 _STEP = dp_accounting.PoissonSampledDpEvent(0.1, dp_accounting.GaussianDpEvent(2.0))

@@ -12,9 +12,11 @@ from accountants.laws import corners, strategies
 from accountants.laws.case import Case
 from accountants.laws.law import Scope
 
+#: Values of δ that every run is asked at.
 USUAL_DELTAS = (1e-5, 1e-6, 1e-3, 1e-10)
 _WIDE_DELTAS = (1e-5, 0.1, 1e-10)  # at the simplest events of a family
 _WIDE = 3
+#: Steps of a drawn run, at the most.
 MOST_STEPS = 10_000
 
 

@@ -14,6 +14,7 @@ from accountants.laws.catalogue import judging
 from accountants.laws.catalogue.examples import at, cases
 from accountants.laws.law import Clause, Held, Law, Outcome, Refused, Scope, Skipped
 
+#: Values of δ near and far below the unit of rounding.
 TINY = (1e-16, 1e-12, 1e-30, 1e-300)
 
 
@@ -94,7 +95,13 @@ def _finite(clause: str, scope: Scope, case: Case) -> Outcome:
 
 @dataclass(frozen=True)
 class TwoDeltas:
-    """One run asked at a δ and at a smaller one."""
+    """One run asked at a δ and at a smaller one.
+
+    Attributes
+    ----------
+    larger, smaller : Case
+        The same run at each of them.
+    """
 
     larger: Case
     smaller: Case

@@ -20,8 +20,9 @@ from accountants.laws.program import (
 )
 from accountants.laws.report import Finding, Kind
 
-TOLERANCE = 1e-6  # of epsilon: the error that our own lower ends may have in delta
-NEGLIGIBLE = 1e-9  # of epsilon, absolute: nobody's guarantee rests on it
+TOLERANCE = 1e-6  #: of epsilon: the error that our own lower ends may have in delta
+NEGLIGIBLE = 1e-9  #: of epsilon, absolute: nobody's guarantee rests on it
+#: What confirms a finding that no truth is needed for.
 BY_DEFINITION = "by definition"
 
 _cache: dict[str, Bracket | oracle.NoOracle] = {}
@@ -71,7 +72,7 @@ def ask(scope: Scope, case: Case, *questions: Step) -> tuple[Reply, ...]:
     return scope.ask(Program(case.relation, steps), QUICK)[1:]
 
 
-QUICK = 2  # seconds of CPU for one answer, where not resources are what is looked at
+QUICK = 2  #: seconds of CPU for one answer, where not resources are what is looked at
 
 
 def ask_epsilon(scope: Scope, case: Case) -> Reply:

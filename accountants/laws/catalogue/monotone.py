@@ -14,6 +14,7 @@ from accountants.laws.case import Case
 from accountants.laws.catalogue import agreement, judging
 from accountants.laws.law import Clause, Held, Law, Outcome, Scope
 
+#: Relative, of ε: how far an answer may fall where it must not.
 TOLERANCE = 0.01
 
 
@@ -27,7 +28,17 @@ class Pair:
 
 @dataclass(frozen=True)
 class Steps:
-    """Equal steps of DP-SGD, and the δ of the question."""
+    """Equal steps of DP-SGD, and the δ of the question.
+
+    Attributes
+    ----------
+    sigma, q : float
+        Noise multiplier and sampling probability.
+    steps : int
+        How many.
+    delta : float
+        δ at which ε is asked.
+    """
 
     sigma: float
     q: float

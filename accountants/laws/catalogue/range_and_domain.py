@@ -19,6 +19,7 @@ from accountants.laws.report import Finding
 
 _STEP = dp_accounting.PoissonSampledDpEvent(0.01, dp_accounting.GaussianDpEvent(1.0))
 _PRIVATE = dp_accounting.GaussianDpEvent(1.0)
+#: Values of δ that few accountants are tried at.
 LARGE_DELTAS = (0.5, 0.9, 0.1, 1.0, 0.99)
 
 

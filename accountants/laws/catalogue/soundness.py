@@ -23,8 +23,9 @@ from accountants.laws.catalogue.examples import (
 )
 from accountants.laws.law import Clause, Held, Law, Outcome, Scope, Skipped
 
+#: One record in the place of another.
 REPLACE = NeighboringRelation.REPLACE_ONE
-LOOSE = 1.05  # from here on an answer is listed as loose
+LOOSE = 1.05  #: from here on an answer is listed as loose
 
 # ------------------------------------------------------------------------------------------- L3
 
@@ -208,6 +209,7 @@ def _twice(scope: Scope, case: Case) -> Outcome:
     return Held()
 
 
+#: Families with batches of fixed size.
 FIXED = ("without-replacement", "with-replacement")
 
 
