@@ -13,7 +13,7 @@ from accountants import AccuracyError, ExactAccountant, calibrate_noise_multipli
 from tests.accountants.checks import ADD_REMOVE, PROMISED, REPLACE, check_row, holds, run
 from tests.reference.rows import Row, rows
 
-PROMISED_TABLES = ("accounting_notes", "public_reports", "issue", "neighbours", "deep")
+PROMISED_TABLES = ("hand_picked", "public_reports", "issue", "neighbours", "deep")
 STATED_TABLES = ("nested", "mixed", "slow_decay", "random")
 STATED = 1e-6  # what the accountant states for itself everywhere: else it raises
 
@@ -51,7 +51,7 @@ def test_promised_rows(row: Row) -> None:
     check_row(ExactAccountant, row, PROMISED)
 
 
-@pytest.mark.parametrize("row", params("accounting_notes", is_hard))
+@pytest.mark.parametrize("row", params("hand_picked", is_hard))
 def test_many_steps_within_1e_5_or_refused(row: Row) -> None:
     with contextlib.suppress(AccuracyError):  # refusing is allowed; a wrong bracket is not
         check_row(ExactAccountant, row, 1e-5)
@@ -159,6 +159,6 @@ def test_references_vouch_for_enough_digits() -> None:
 )
 def test_references_agree_with_earlier_ones(source: str, direction: str, published: str) -> None:
     """The tables were computed anew; they agree with values computed before, elsewhere."""
-    row = next(r for r in rows("accounting_notes") if r.source == source)
+    row = next(r for r in rows("hand_picked") if r.source == source)
     assert row.direction == direction
     assert math.isclose(row.log, math.log(float(published)), rel_tol=0, abs_tol=1e-14 + row.slack)

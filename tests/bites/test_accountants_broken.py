@@ -245,7 +245,7 @@ def test_broken_is_caught(make: Any, check: Callable[[checks.Make], None]) -> No
 
 def test_missing_alias_bound_is_caught() -> None:
     """The same small contour passes with a bound on the images and fails without."""
-    row = first("accounting_notes", source="D1 remove")
+    row = first("hand_picked", source="D1 remove")
     checks.check_row(lambda relation, direction: Naive(bounded=True), row)
     with pytest.raises(AssertionError):
         checks.check_row(lambda relation, direction: Naive(bounded=False), row)

@@ -38,7 +38,7 @@ def _delta(source: str, parts: tuple[Step, ...] | Step, direction: str, epsilon:
 def tables() -> dict[str, list[Setting]]:
     """File name -> settings."""
     return {
-        "accounting_notes": list(_notes()),
+        "hand_picked": list(_hand_picked()),
         "public_reports": list(_reports()),
         "issue": list(_issue()),
         "neighbours": list(_neighbours()),
@@ -50,7 +50,7 @@ def tables() -> dict[str, list[Setting]]:
     }
 
 
-def _notes() -> Iterator[Setting]:
+def _hand_picked() -> Iterator[Setting]:
     """Rows D1 ... D13, chosen by hand; sigma is in units of the shift."""
     rows = [
         ("D1", step("0.01", 1, 1000), "2", True),
