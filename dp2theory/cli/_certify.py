@@ -1,14 +1,12 @@
 """`dp2theory train --certify`: runs in a box, and what the theorems say of them."""
 
-import re
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._exit import ExitCode, fail
 from dp2theory.cli._inputs import option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from dp2theory.cli._resolve_training import Resolved
     from dp2theory.cli._training import Request
@@ -58,10 +56,9 @@ def certified_runs(
     )
 
     inner = arm.optimizer
-    with _options_named():
-        arm.optimizer = InBox(inner, *box_of(resolved.problem))  # the box belongs to what runs
-        check_method(inner, resolved.problem)
-        check_size(resolved.budget.steps, resolved.problem.dimension, len(seeds))
+    arm.optimizer = InBox(inner, *box_of(resolved.problem))  # the box belongs to what runs
+    check_method(inner, resolved.problem)
+    check_size(resolved.budget.steps, resolved.problem.dimension, len(seeds))
     traces = []
     for seed in seeds:
         try:
@@ -77,26 +74,11 @@ def certified_runs(
         except InterruptedTrial as stop:
             arm.runs.append(stop.partial)  # what it released is owed
             raise
-        with _options_named():
-            trace.check()  # before anything of the run is written
+        trace.check()  # before anything of the run is written
         arm.runs.append(made)
         traces.append(trace)
         on_run()
     return certify(resolved.problem, resolved.budget.sampling, traces)
-
-
-@contextmanager
-def _options_named() -> "Iterator[None]":
-    """Name the option that was typed where a check names the argument."""
-    try:
-        yield
-    except ValueError as error:
-        words = re.sub(
-            r"^(problem|method|steps|(?:preconditioned_)?clip_norm)(?:='([^']*)'|=([^:]*))?:",
-            lambda found: f"{option(found[1])} {found[2] or found[3] or ''}".rstrip() + ":",
-            str(error),
-        )
-        raise ValueError(words) from error
 
 
 def certify_text(result: dict[str, Any]) -> str:
@@ -132,7 +114,7 @@ def certify_text(result: dict[str, Any]) -> str:
 def _with_interval(
     value: float, interval: "dict[str, float] | None", kind: str = "estimate"
 ) -> str:
-    from dp2theory.report.html_numbers import short
+    from dp2theory.digits import short
 
     if interval is None:
         return short(value, kind)

@@ -112,6 +112,8 @@ class Trace:
         The same at the mean of these iterates.
     clipped : int
         Steps in which clipping changed the sum of the batch.
+    clip_norm : float
+        Of the steps that divide by D, or of all where there are none.
     low, high : float
         The box.
     """
@@ -125,6 +127,7 @@ class Trace:
     gap: Array
     average_gap: float
     clipped: int
+    clip_norm: float
     low: float
     high: float
 
@@ -141,9 +144,9 @@ class Trace:
         """
         if self.clipped:
             raise ValueError(
-                f"preconditioned_clip_norm: clipping changed the gradients of {self.clipped} steps "
-                "of a run; clipped gradients are biased, and no bound here speaks of that; it must "
-                "be larger"
+                f"{'clip_norm' if (self.D == 1).all() else 'preconditioned_clip_norm'}="
+                f"{self.clip_norm!r}: must be larger, it changed the gradients of {self.clipped} "
+                "steps of a run: clipped gradients are biased, and the bounds are for unbiased ones"
             )
         side = self.high - self.low
         if self.w.min() < self.low or self.w.max() > self.high:
@@ -333,6 +336,7 @@ class _Seen:
             gap=np.array([self.problem.loss(each) for each in w[:-1]]) - optimal,
             average_gap=self.problem.loss(w[:-1].mean(axis=0)) - optimal,
             clipped=self.clipped,
+            clip_norm=float(getattr(optimizer, "preconditioned_clip_norm", self.clip_norm)),
             low=low,
             high=high,
         )
