@@ -95,7 +95,8 @@ CURVE_MEANS = {"mean_gradient": (0.3, 0.1, 0.03, 0.01), "dimension": 4}
 def normal_models(rng: np.random.Generator) -> Iterator[Model]:
     """A standard normal by quadrature, then other laws.
 
-    The panels end where |m + tau Z| is 0 or tau: there functions of it have their kinks.
+    The panels end where |m + tau Z| or |tau Z| is 0 or tau: there functions of them have their
+    kinks.
     """
     import numpy as np
 
@@ -104,8 +105,9 @@ def normal_models(rng: np.random.Generator) -> Iterator[Model]:
     nodes, weights = np.polynomial.legendre.leggauss(40)
     for std in (0.05, 1.0, 3.0):
         for mean in (0.0, *rng.normal(size=3), 4 * std):
-            kinks = np.clip(np.array([-1.0, 0.0, 1.0]) - mean / std, -9, 9)
-            ends = np.sort([-10.0, *kinks, 10.0])
+            kinks = np.array([-1.0, 0.0, 1.0])
+            moved = np.clip(kinks - mean / std, -9, 9)
+            ends = np.unique([-10.0, *kinks, *moved, 10.0])
             half = np.diff(ends)[:, None] / 2
             z = (ends[:-1, None] + half * (1 + nodes)).ravel()
             mass = (half * weights).ravel() * np.exp(-(z**2) / 2)

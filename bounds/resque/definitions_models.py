@@ -251,6 +251,9 @@ def approximate(rng: np.random.Generator) -> Models:
     yield model("P is something else", add_p=2.0)
     yield model("Q is something else", q=P, cut_q=0.0, order=8.0, eps=1.5)
     yield model("the part cut off is no law", q=P, bad=np.array([0.0, 0.0, 40.0]), eps=1.5)
+    # Both laws are the same but for the part cut off, and that is seen nowhere else: delta = zeta.
+    same = np.array([0.5, 0.5 - 1e-12, 1e-12])
+    yield model("nothing counts but the part cut off", p=same, q=same, eps=10.0)
     far: dict[str, Any] = {"p": np.array([0.98, 0.01, 0.01]), "q": np.array([0.01, 0.01, 0.98])}
     yield model("a loss that is not the loss", loss=np.full(3, -2.0), tau=0.0, **far)
     yield model("a divergence that is not the bound", tau=0.0, **far)
