@@ -22,10 +22,14 @@ if TYPE_CHECKING:
     from dp2theory.planning.comparison import Arm
     from dp2theory.planning.plan import Plan
 
+#: The budget of each run.
 EPSILON = 2.8
+#: Seeds of the runs.
 SEEDS = (0, 1, 2)
+#: Points of a loss curve.
 RECORDS = 50
-PARTIAL_FILE = "partial.json"  # of a demonstration that was interrupted
+#: What an interrupted demonstration leaves.
+PARTIAL_FILE = "partial.json"
 
 
 @dataclass(frozen=True)
@@ -52,10 +56,12 @@ class Scene:
     adaptive_factor: float
 
 
+#: The two problems, with step sizes found beforehand.
 SCENES = (
     Scene("text", 256, 30, 2.03, 0.83, sgd_factor=1.0, adaptive_factor=1.0),
     Scene("hetM", 1024, 16, 1.0, 10.0, sgd_factor=0.3, adaptive_factor=10.0),
 )
+#: What stands below the table.
 NOTES = (
     "Both methods have the noise multiplier, the number of steps and therefore the ε shown.",
     "Where the advice is DP², its runs go on from a pilot of their own, with the delay that this "

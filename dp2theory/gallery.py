@@ -41,7 +41,9 @@ GALLERY: tuple[tuple[str, str | None], ...] = (
     ("ball-slope", None),
     ("drift", None),
 )
+#: Where runs are kept.
 STORE = Path(".figures.db")
+#: How the page begins.
 HEAD = """# Figures
 
 `make figures` draws all of these and writes this page; a single one comes from the command under

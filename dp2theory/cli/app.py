@@ -17,12 +17,21 @@ from dp2theory.cli._naming import names_options
 
 
 class Command(NamedTuple):
-    """Where a command lives (`module:function`) and its line in the help."""
+    """Where a command lives (`module:function`) and its line in the help.
+
+    Attributes
+    ----------
+    location : str
+        ``module:function``.
+    summary : str
+        In the help of all commands.
+    """
 
     location: str
     summary: str
 
 
+#: Every command, in the order of the help.
 COMMANDS: dict[str, Command] = {
     "plan": Command(
         "dp2theory.cli.plan:plan",

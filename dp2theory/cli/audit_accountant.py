@@ -21,8 +21,11 @@ if TYPE_CHECKING:
     from accountants.laws.report import LawReport
     from accountants.laws.wanted import Wanted
 
+#: Its name in messages and in the envelope.
 COMMAND = "audit-accountant"
-EXAMPLES = 25  # those of check_accountant, which --help must not import
+#: Random examples of a law; `check_accountant` has the same, and --help must not import it.
+EXAMPLES = 25
+#: Seconds of CPU for the search.
 BUDGET = 30.0
 
 

@@ -14,6 +14,7 @@ from dp2theory.cli._progress import progress, waiting
 if TYPE_CHECKING:
     from bounds.theorem import Theorem
 
+#: Its name in messages and in the envelope.
 COMMAND = "theorems"
 
 

@@ -14,6 +14,7 @@ from dp2theory.cli._progress import progress
 if TYPE_CHECKING:
     from dp2theory.verification.verify_report import VerifyReport
 
+#: Its name in messages and in the envelope.
 COMMAND = "verify"
 
 

@@ -18,10 +18,14 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
+#: Arguments of what an executor runs.
 P = ParamSpec("P")
+#: What it gives back.
 T = TypeVar("T")
 
+#: What ``--executor`` may be.
 FORMS = "serial, process, process:N (N workers) or dask:ADDRESS"
+#: Most workers of process:N; more is a slip.
 MAX_WORKERS = 1024
 #: Seconds to wait for the scheduler of a Dask cluster, and for its first worker.
 _PATIENCE = 10

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from dp2theory.experiments.study_losses import Measured
     from dp2theory.experiments.study_runs import Bench
 
+#: On which methods beyond the paper are measured.
 PROBLEMS = (
     "het", "hetA", "hetB", "hetC", "hetD", "hetM", "syn", "text", "movielens-small", "tags",
 )  # fmt: skip
@@ -36,9 +37,13 @@ METHODS = (
     "dp-rmsprop-noise-aware",
     "dp2-rmsprop-noise-aware",
 )
+#: Share of the records that is public, for AdaDPS.
 PUBLIC_SHARE = 0.01
+#: Seeds on which each method is tuned.
 TUNING_SEEDS = 2
+#: Other seeds, which are shown.
 EVALUATIONS = 8
+#: Exit codes.
 FINE, USAGE = 0, 2
 
 

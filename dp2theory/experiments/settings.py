@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from dp2theory.problems.protocol import Problem
     from dp2theory.problems.public import PublicData
 
+#: Samplings that an optimizer here can walk through.
 SAMPLINGS = ("poisson", "without-replacement", "with-replacement")
+#: Which data sets are neighbours.
 RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+#: δ is n to this power unless it is given.
 DEFAULT_DELTA_EXPONENT = -1.1
 
 #: Problems kept in memory by one process.

@@ -21,7 +21,9 @@ from dp2theory.optimizers.registry import METHODS, MODIFIERS
 from dp2theory.problems.registry import takes_option
 from dp2theory.problems.validation import positive_real, whole_number
 
+#: Most runs of one sweep; more is a slip.
 MAX_RUNS = 1_000_000
+#: Largest file that is read.
 MAX_BYTES = 1_000_000
 #: Settings that a sweep does not take from the file, since it fills them in itself.
 _FILLED = ("noise_multiplier", "public", "expected_batch_size")

@@ -20,6 +20,7 @@ from dp2theory.experiments.task_data import Task, TaskResult, canonical, code_id
 
 #: Marks the file as ours ("DP2t"), and the version of its tables.
 APPLICATION_ID = 0x44503274
+#: Of the form of the file.
 VERSION = 1
 #: Seconds to wait for another process that is writing.
 _PATIENCE = 60.0

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from dp2theory.experiments.study_runs import Bench
     from dp2theory.experiments.study_scenes import Scene
 
+#: Exit codes; MISSED says that a claim does not hold.
 FINE, MISSED, USAGE = 0, 3, 2
 
 

@@ -17,6 +17,7 @@ from dp2theory.experiments.study_losses import Advice, Arm, Measured
 
 #: DP² over DP-SGD, and over DP-RMSProp, on the `het` problems.
 AGAINST_DP_SGD = 0.97
+#: DP² over DP-RMSProp, at the most.
 AGAINST_DP_RMSPROP = 1.02
 #: How far DP² may be from DP-SGD on real data, either way.
 REAL_DATA = 0.03
@@ -24,9 +25,11 @@ REAL_DATA = 0.03
 SNAPSHOT = {"het": 0.92, "hetM": 0.92, "hetB": 0.92, "syn": 0.95, "text": 0.98}
 #: Ablation 2 over DP², and ablation 1 over DP² at equal privacy.
 NOISE_FIRST = 1.05
+#: Ablation 1 over DP² at equal privacy, at the least.
 EXTRA_NOISE = 0.99
 #: Loss of the advice over the best loss in sight, on each problem and in the mean.
 REGRET = 1.05
+#: The same in the mean over all problems.
 MEAN_REGRET = 1.02
 #: Relative error of the noise-only prediction of h(s), where the ratio of signal to noise is low.
 DELAY_RATIO = 0.10

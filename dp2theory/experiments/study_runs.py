@@ -26,11 +26,15 @@ if TYPE_CHECKING:
     from dp2theory.experiments.study_scenes import Scene
     from dp2theory.experiments.tasks import ResultStore
 
+#: Seeds on which a method is tuned.
 TUNING_SEEDS = 6
+#: Configurations of a grid that are run on all of them.
 FINALISTS = 3
+#: Pilots whose advice is counted.
 PILOTS = 8
 #: Runs of the online form, and runs that h(s) is measured on.
 SWITCHED = 8
+#: Runs that h(s) is measured on.
 TRACED = 3
 
 #: Place in DP²'s grid of eta1 = 0.3 and eta2 = 3 times DP-SGD's effective step.

@@ -25,8 +25,11 @@ CHECKS = (
 #: Delays as divisors of the number of steps, and fewer where no end of the curve is wanted, or
 #: where runs take long.
 ALL_DELAYS = (320, 160, 80, 40, 20, 10, 4)
+#: The same without its ends.
 SOME_DELAYS = (160, 80, 40, 20, 10)
+#: The short ones, for text.
 SHORT_DELAYS = (320, 160, 80, 40)
+#: For ratings, whose runs take long.
 TWO_DELAYS = (80, 40)
 #: Shapes (those of a named instance) of the problems that are drawn afresh from the seeds.
 FRESH_SHAPES = ("het", "hetB", "hetM")

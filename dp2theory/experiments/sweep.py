@@ -23,16 +23,19 @@ if TYPE_CHECKING:
     from dp2theory.experiments.spec import Spec
     from dp2theory.experiments.tasks import ResultStore
 
+#: What is said of every sweep.
 NOTES = (
     "ε is that of one run, released alone: releasing several runs, or choosing among them, costs "
     "more.",
     "Losses and metrics are computed on the records without noise: they are for the "
     "experimenter's eyes and are not covered by ε.",
 )
+#: Said where the first method has several configurations.
 SEVERAL_BASELINES = (
     "The first method has several configurations; the others are compared with the one of the "
     "smallest mean loss."
 )
+#: Said where nothing was tuned.
 NOT_TUNED = (
     "Nothing was tuned here: what separates methods may be their step sizes. tune = true chooses "
     "them by the methods' grids."

@@ -40,6 +40,14 @@ class Candidate:
     """One configuration of a grid and its final train losses (inf where a run diverged).
 
     Where only finalists are run on all tuning seeds, the others have fewer losses.
+
+    Attributes
+    ----------
+    settings : mapping of str to value
+    noise_multiplier : float
+        Of the main releases; 0 for a method without noise.
+    losses : tuple of float
+        One for each tuning seed.
     """
 
     settings: Mapping[str, Any]

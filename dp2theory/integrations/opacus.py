@@ -35,6 +35,7 @@ from accountants.sampling import (
 
 __all__ = ["ExactOpacusAccountant", "accountant_class", "register"]
 
+#: The name that is registered unless another is given.
 MECHANISM = "exact"
 _ADD_OR_REMOVE = NeighboringRelation.ADD_OR_REMOVE_ONE
 

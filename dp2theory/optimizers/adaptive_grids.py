@@ -22,8 +22,11 @@ from dp2theory.optimizers.variants import (
 )
 from dp2theory.optimizers.yogi import Dp2Yogi, DpYogi
 
+#: Learning rates at the clip norm of the tuned DP-SGD, for moving averages of squares.
 MOVING_AVERAGE_RATES = (0.003, 0.01, 0.03, 0.1, 0.3)
+#: Learning rates at the clip norm of the tuned DP-SGD, for sums of squares, which grow.
 RUNNING_SUM_RATES = (0.03, 0.1, 0.3, 1.0, 3.0)
+#: Learning rates of the adaptive phases, in the ablation that adds noise first.
 NOISE_FIRST_RATES = (0.0003, 0.001, 0.003, 0.01, 0.03)
 
 

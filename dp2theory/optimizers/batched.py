@@ -40,6 +40,7 @@ CONFIGURATIONS_PER_TASK = 5
 #: Coordinates of one stacked pass: beyond that the vectors leave the caches, and nothing is won.
 MOST_COORDINATES = 2**15
 
+#: Parameters to begin at: for all runs, for each seed, or the problem's own.
 Starts: TypeAlias = Array | Mapping[int, Array] | None
 
 

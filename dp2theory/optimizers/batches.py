@@ -76,7 +76,14 @@ class PoissonSampler(_Described):
 
 @dataclass(frozen=True)
 class WithoutReplacementSampler(_Described):
-    """A fresh uniform subset of fixed size for every batch."""
+    """A fresh uniform subset of fixed size for every batch.
+
+    Attributes
+    ----------
+    sampling : WithoutReplacement
+        The description that is executed.
+    dataset_size : int
+    """
 
     sampling: WithoutReplacement
 
@@ -92,7 +99,14 @@ class WithoutReplacementSampler(_Described):
 
 @dataclass(frozen=True)
 class WithReplacementSampler(_Described):
-    """Independent uniform draws; a record that is drawn twice counts twice."""
+    """Independent uniform draws; a record that is drawn twice counts twice.
+
+    Attributes
+    ----------
+    sampling : WithReplacement
+        The description that is executed.
+    dataset_size : int
+    """
 
     sampling: WithReplacement
 

@@ -12,6 +12,7 @@ from typing import Any
 
 #: DP-SGD's clip norm and effective step (learning rate times clip norm).
 CLIP_NORM = 1.0
+#: DP-SGD's effective step: learning rate times clip norm.
 EFFECTIVE_STEP = 1.0
 #: Effective step of the adaptive phases over DP-SGD's.
 ADAPTIVE_FACTOR = 3.0

@@ -21,7 +21,9 @@ from dp2theory.optimizers.steps import Optimizer
 if TYPE_CHECKING:
     from dp2theory.problems.public import PublicData
 
+#: eta1, the learning rate of the SGD phases, over the tuned DP-SGD's.
 DP2_SGD_FACTORS = (0.1, 0.3, 1.0)
+#: eta2 C2, the effective step of the adaptive phases, over the tuned DP-SGD's.
 DP2_ADAPTIVE_FACTORS = (1.0, 3.0, 10.0, 30.0, 100.0)
 #: Pairs (of eta1, of eta2) beyond and inside the corner of small steps.
 DP2_CORNER = ((0.03, 1.0), (0.03, 1.7), (0.03, 3.0), (0.1, 1.7))
@@ -82,6 +84,7 @@ class GridContext:
         }
 
 
+#: From a context to configurations.
 Grid: TypeAlias = Callable[[GridContext], list[Optimizer]]
 
 

@@ -37,8 +37,11 @@ from dp2theory.optimizers.steps import Optimizer
 if TYPE_CHECKING:
     from dp2theory.problems.public import PublicData
 
+#: Effective steps: learning rate times clip norm.
 DP_SGD_STEPS = (0.3, 1.0, 3.0, 10.0)
+#: Clip norms.
 DP_SGD_CLIP_NORMS = (0.5, 1.0, 2.0)
+#: Learning rates at the clip norm of the tuned DP-SGD.
 DP_RMSPROP_LEARNING_RATES = (0.003, 0.01, 0.03, 0.1, 0.3)
 
 

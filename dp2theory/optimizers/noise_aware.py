@@ -35,6 +35,7 @@ from dp2theory.optimizers.adaptive import ClippedPhases, ClippedQueries, EverySt
 from dp2theory.optimizers.variants import noise_variance, phase_mean_variance
 from dp2theory.problems.protocol import Array
 
+#: Where the second moment is cut off from below; the module says what both mean.
 Floor: TypeAlias = Literal["signal", "certainty"]
 
 

@@ -9,7 +9,13 @@ from dp2theory.problems.validation import whole_number
 
 @dataclass(frozen=True)
 class Phases:
-    """Lengths of the alternating phases, in steps; the SGD phase comes first."""
+    """Lengths of the alternating phases, in steps; the SGD phase comes first.
+
+    Attributes
+    ----------
+    sgd_steps, adaptive_steps : int
+        At least 1 each.
+    """
 
     sgd_steps: int
     adaptive_steps: int

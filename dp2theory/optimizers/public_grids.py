@@ -13,13 +13,19 @@ from dp2theory.optimizers.side_information import AdaDps, AdaDpsStatistics
 from dp2theory.optimizers.steps import Optimizer
 from dp2theory.problems.public import PublicData
 
+#: Steps over the tuned DP-SGD's.
 STEP_FACTORS = (0.3, 1.0, 3.0)
+#: Clip norms of AdaDPS, of preconditioned gradients.
 CLIP_NORMS = (0.5, 2.0)
+#: Dampings of AdaDPS with public records.
 ADADPS_DAMPINGS = (0.03, 0.3)
+#: Floors of public second moments, in typical records.
 STATISTICS_FLOORS = (1.0, 3.0)
 #: K over the steps of the run.
 SCHEDULE_FACTORS = (2, 4, 10)
+#: Ranks of the projection, as far as public gradients have them.
 RANKS = (50, 200)
+#: Learning rates of projected DP-AdaGrad.
 PROJECTED_LEARNING_RATES = (0.01, 0.03, 0.1, 0.3, 1.0)
 
 

@@ -34,6 +34,7 @@ from dp2theory.problems.validation import positive_real, real_in, whole_number
 
 #: Starting points (see `Snapshot.default_settings`).
 CLIP_NORM = 0.5
+#: sigma0, the noise multiplier of a snapshot; a starting point too.
 SNAPSHOT_NOISE = 8.0
 #: Least noise multiplier whose square the accountants divide by.
 SMALLEST_MULTIPLIER = 1e-100

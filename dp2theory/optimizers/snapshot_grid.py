@@ -12,6 +12,7 @@ from dp2theory.optimizers.grid_context import GridContext
 from dp2theory.optimizers.snapshot import Snapshot
 from dp2theory.optimizers.steps import Optimizer
 
+#: Effective steps over the tuned DP-SGD's.
 STEP_FACTORS = (0.3, 1.0, 3.0)
 #: Clip norm, exponent gamma, floor kappa.
 SHAPES = ((0.5, 0.5, 1.0), (0.5, 0.5, 3.0), (2.0, 0.5, 1.0), (2.0, 0.5, 3.0), (2.0, 0.25, 3.0))

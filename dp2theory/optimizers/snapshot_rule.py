@@ -36,6 +36,7 @@ SNAPSHOT_SHARE = 0.05
 SMALLEST_NOISE = 4.0
 #: Largest share that the histogram takes.
 HISTOGRAM_SHARE = 0.01
+#: Share of the records whose squares the clip norm from the histogram holds.
 QUANTILE = 0.9
 #: Number of snapshots.
 REFRESHES = 1

@@ -13,6 +13,7 @@ from dp2theory.optimizers.steps import Query
 from dp2theory.problems.protocol import Array, IndexArray, Problem
 from dp2theory.problems.squares import BINS, clipped_squared_gradient_sum, norm_histogram
 
+#: Problem, parameters, records and query to every record's contribution to the sum.
 Statistic: TypeAlias = Callable[[Problem, Array, IndexArray, Query], Array]
 
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from accountants.sampling import Sampling
     from dp2theory.problems.public import PublicData
 
+#: What is said of every tuned result.
 NOT_ACCOUNTED = (
     "The hyper-parameters were chosen by the train loss on the private data; "
     "the privacy cost of this choice is not accounted."
@@ -37,7 +38,14 @@ FIRST_TUNING_SEED = 2**32
 
 @dataclass(frozen=True)
 class GridRow:
-    """One configuration and its final train losses (inf where the run diverged)."""
+    """One configuration and its final train losses (inf where the run diverged).
+
+    Attributes
+    ----------
+    optimizer : Optimizer
+    losses : tuple of float
+        One for each tuning seed.
+    """
 
     optimizer: Optimizer
     losses: tuple[float, ...]

@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 
     from accountants import Calibration
 
+#: Which data sets are neighbours.
 RELATIONS = ("add-or-remove-one", "replace-one", "replace-special")
+#: Samplings that a budget can be calibrated for.
 SAMPLING_SCHEMES = ("poisson", "without-replacement", "with-replacement")
 
 

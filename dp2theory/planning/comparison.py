@@ -25,7 +25,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PilotSettings:
-    """How each run of an arm makes its own pilot: DP-SGD's clip norm and learning rate."""
+    """How each run of an arm makes its own pilot: DP-SGD's clip norm and learning rate.
+
+    Attributes
+    ----------
+    clip_norm, learning_rate : float
+    noise_multiplier : float
+        Noise on the summed gradient over the clip norm.
+    """
 
     clip_norm: float
     learning_rate: float

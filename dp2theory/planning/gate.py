@@ -17,6 +17,7 @@ from typing import Literal
 from dp2theory.optimizers.defaults import default_delay as default_delay
 from dp2theory.planning.blocks import BlockStatistic
 
+#: Use DP², use it though it is close, or use DP-SGD.
 Advice = Literal["dp2", "marginal", "dp-sgd"]
 
 #: From this ratio on the average of one SGD phase is more signal than noise: use DP².

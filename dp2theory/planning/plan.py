@@ -22,11 +22,13 @@ if TYPE_CHECKING:
     from dp2theory.planning.budget import Budget
     from dp2theory.problems.protocol import Problem
 
+#: What is said of every plan.
 NOTES_WITHOUT_PILOT = (
     "ε covers the released gradients. It does not cover hyper-parameters (clip norm, learning "
     "rates, damping) that were chosen by looking at losses on the private records, nor such "
     "losses themselves.",
 )
+#: What is said of a plan with a pilot.
 NOTES = (
     "The pilot's steps are the first steps of the run: a run that goes on from it costs the ε "
     "of the plan in all. A pilot that is thrown away costs what it spent on top.",

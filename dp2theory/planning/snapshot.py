@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from accountants import Bracket
     from dp2theory.planning.budget import Budget
 
+#: The method that is planned, as the registry names it.
 METHOD = "snapshot"
 #: Largest signal over noise of a snapshot below which the plan says that it may see nothing.
 LOW_REACH = 3.0

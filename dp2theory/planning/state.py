@@ -23,6 +23,7 @@ from dp2theory.planning.pilot import PilotState, check_step_sizes
 if TYPE_CHECKING:
     from dp2theory.problems.protocol import Problem
 
+#: What a file of this form says of itself.
 FORMAT = "dp2theory pilot 1"
 _SCALARS = (
     "problem", "noise_multiplier", "clip_norm", "learning_rate", "seed", "steps", "complete",

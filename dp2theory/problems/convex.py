@@ -102,6 +102,8 @@ class QuadraticProblem:
     curvatures : ndarray, shape (d,)
         All > 0.
     constants : Constants
+    convex : bool
+        True.
     """
 
     name: str

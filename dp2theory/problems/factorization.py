@@ -21,7 +21,15 @@ from dp2theory.problems.squares import clip_factors
 
 @dataclass(frozen=True)
 class Ratings:
-    """Ratings as three arrays of one length: user index, item index, value."""
+    """Ratings as three arrays of one length: user index, item index, value.
+
+    Attributes
+    ----------
+    users, items : ndarray of int, shape (m,)
+        Indices from 0.
+    values : ndarray, shape (m,)
+        Ratings.
+    """
 
     users: IndexArray
     items: IndexArray
@@ -46,6 +54,10 @@ class MatrixFactorization:
         Constant of the prediction, public.
     initial_std : float
         Standard deviation of the normal start of all parameters.
+    convex : bool
+        False: a product of parameters.
+    constants : Constants
+        What is known of the train loss; by default nothing.
     """
 
     unit: ClassVar[str] = "a rating, not a user"

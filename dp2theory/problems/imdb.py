@@ -21,7 +21,9 @@ from dp2theory.problems.rows import SparseRows
 from dp2theory.problems.validation import whole_number
 from dp2theory.problems.words import bag_of_words, most_frequent
 
+#: Folders of the data.
 SPLITS = ("train", "test")
+#: Folders of a split, with the target of their reviews.
 LABELS = {"neg": 0.0, "pos": 1.0}
 _TOKEN = re.compile(r"[a-z0-9']+")
 _BREAK = re.compile(r"<br\s*/?>")

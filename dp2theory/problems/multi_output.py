@@ -45,6 +45,10 @@ class MultiOutputProblem:
         True: softmax cross-entropy. False: sum over outputs of the logistic loss.
     unit : str
         What a record is: the unit of privacy.
+    convex : bool
+        True.
+    constants : Constants
+        What is known of the train loss; by default nothing.
     """
 
     name: str

@@ -57,7 +57,12 @@ class Block(Protocol):
 
 @dataclass(frozen=True)
 class DenseBlock:
-    """Rows held as a dense array of shape (m, features)."""
+    """Rows held as a dense array of shape (m, features).
+
+    Attributes
+    ----------
+    values : ndarray, shape (m, features)
+    """
 
     values: Array
 

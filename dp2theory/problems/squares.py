@@ -34,6 +34,7 @@ BIN_EDGES: Array = 2.0 ** (
     )
     / BINS_PER_OCTAVE
 )
+#: Number of bins.
 BINS = BIN_EDGES.size + 1
 
 

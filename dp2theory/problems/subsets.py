@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dp2theory.problems.linear import LinearProblem
     from dp2theory.problems.multi_output import MultiOutputProblem
 
+#: Problems on rows, of which a subset is one of the same kind.
 ProblemT = TypeVar("ProblemT", "LinearProblem", "MultiOutputProblem")
 
 

@@ -17,14 +17,18 @@ from dp2theory.problems.protocol import Array
 from dp2theory.problems.rows import SparseRows
 from dp2theory.problems.validation import positive_real, real_in, whole_number
 
+#: Records of the test split.
 TEST_SIZE = 5_000
 _MAX_FREQUENCY = 0.5
 _LOGIT_STD = 1.5
 #: Sizes up to which a problem is made: records, features, expected entries of the matrix (some
 #: 100 bytes each while it is made), and uniforms drawn (one per record and feature; minutes).
 MAX_RECORDS = 10_000_000
+#: Most features.
 MAX_FEATURES = 10_000_000
+#: Most expected entries of the matrix, some 100 bytes each while it is made.
 MAX_ENTRIES = 50_000_000
+#: Most uniforms drawn, one for each record and feature: minutes.
 MAX_DRAWS = 20_000_000_000
 # Columns drawn at a time: bounds memory, and consumes the stream column by column all the same.
 _COLUMN_BLOCK = 32

@@ -6,6 +6,7 @@ every output says so (docs/privacy-model.md).
 
 from __future__ import annotations
 
+#: What a record is where a problem does not say.
 DEFAULT_UNIT = "a record"
 
 

@@ -38,7 +38,19 @@ class BallOracle(Protocol):
 
 
 class Try(NamedTuple):
-    """A multiplier, its step size and centre, the answer there and how far it is."""
+    """A multiplier, its step size and centre, the answer there and how far it is.
+
+    Attributes
+    ----------
+    multiplier : float
+        l > 0.
+    size : float
+        a, from `step_size`.
+    y, z : ndarray, shape (d,)
+        Centre, and the oracle's answer there.
+    move : float
+        ||z - y||.
+    """
 
     multiplier: float
     size: float

@@ -11,6 +11,7 @@ from dp2theory.resque.noisy_sgd import plan_noisy_sgd, run_noisy_sgd
 from dp2theory.resque.phased_localization import run_phased
 from dp2theory.resque.phased_plan import PhasedConstants, plan_phased
 
+#: Private methods beside ReSQue, by name.
 BASELINES = ("noisy-sgd", "phased-localization", "phased-localization-raw")
 
 

@@ -52,6 +52,8 @@ class MaxDistance:
     ----------
     center : ndarray, shape (d,)
         c, not 0; the start is 0 and R = ||c||.
+    name, sample_size, lipschitz, optimal_value
+        See `dp2theory.resque.functions.StochasticFunction`: one sample, L = 1, minimum 0.
     """
 
     center: Array
@@ -108,6 +110,8 @@ class WeightedDistance:
         c, not 0; the start is 0 and R = ||c||.
     weights : ndarray, shape (d,)
         w, positive.
+    name, sample_size, optimal_value
+        See `dp2theory.resque.functions.StochasticFunction`: one sample, minimum 0.
     """
 
     center: Array
@@ -189,6 +193,8 @@ class PositiveMax:
         >= 0.
     radius : float
         R > 0.
+    name, sample_size, lipschitz, optimal_value
+        See `dp2theory.resque.functions.StochasticFunction`: one sample, L = 1, minimum 0.
     """
 
     dimension: int

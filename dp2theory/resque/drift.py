@@ -28,6 +28,7 @@ from dp2theory.resque.failure import Phase, log_drift
 from dp2theory.resque.functions import Array, IndexArray, check_rng
 from dp2theory.resque.losses import AbsoluteLoss
 
+#: Kinds of gradients, as above.
 METHODS = ("shared", "independent", "raw")
 #: Paths that are run at a time, times the dimension: bounds the memory.
 _ENTRIES = 1_000_000
@@ -108,6 +109,7 @@ def hard(steps: int) -> Instance:
     return Instance("hard", steps, np.full(steps, steps**-0.5), 1, gradients, 0.5)
 
 
+#: Gradients of the two runs, by name.
 INSTANCES: dict[str, Callable[[int], Instance]] = {
     "linear": linear,
     "absolute": absolute,
@@ -153,7 +155,15 @@ class DriftRow:
 
 @dataclass(frozen=True)
 class DriftTable:
-    """Measured drifts of one instance."""
+    """Measured drifts of one instance.
+
+    Attributes
+    ----------
+    kind : str
+        The instance.
+    rows : tuple of DriftRow
+        One for each method, number of steps, radius and order.
+    """
 
     kind: str
     rows: tuple[DriftRow, ...]

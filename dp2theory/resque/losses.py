@@ -76,6 +76,8 @@ class LinearLoss(ABC):
         number.  Default: the longest row, which is read from the data.
     optimal_value : float, optional
         Smallest value within R of the start, if known.
+    name : str
+        In results.
     """
 
     features: Array
@@ -175,7 +177,7 @@ class LinearLoss(ABC):
 class AbsoluteLoss(LinearLoss):
     """f(x) = mean of |<a_i, x> - b_i|: regression in l1.
 
-    Parameters are those of `LinearLoss`; ``targets`` are the b_i.
+    Parameters are those of `LinearLoss`, ``name`` too; ``targets`` are the b_i.
     """
 
     name: str = "absolute"
@@ -201,7 +203,7 @@ class AbsoluteLoss(LinearLoss):
 class HingeLoss(LinearLoss):
     """f(x) = mean of max(0, 1 - y_i <a_i, x>): a linear support vector machine.
 
-    Parameters are those of `LinearLoss`; ``targets`` are labels y_i, each -1 or 1.
+    Parameters are those of `LinearLoss`, ``name`` too; ``targets`` are labels y_i, each -1 or 1.
     """
 
     name: str = "hinge"

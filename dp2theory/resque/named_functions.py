@@ -115,6 +115,7 @@ def l1_diabetes(*, radius: float = 4.0) -> AbsoluteLoss:
     return AbsoluteLoss(_prepared(data), targets, radius=radius, name="l1-diabetes")
 
 
+#: What makes each function, by its name on the command line.
 FUNCTIONS: dict[str, Callable[..., StochasticFunction]] = {
     "max": maximum,
     "max-flat": maximum_flat,

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from accountants import Bracket
     from accountants.sampling import Sampling
 
+#: How a batch may be drawn.
 SAMPLINGS = ("poisson", "with-replacement")
 
 

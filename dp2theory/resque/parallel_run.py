@@ -84,6 +84,14 @@ class Target:
     """f* + accuracy, where f* is known.
 
     Reading f is no query: the methods themselves never see it, and no count includes it.
+
+    Attributes
+    ----------
+    function : StochasticFunction
+    accuracy : float
+        eps > 0.
+    optimal_value : float or None
+        f*; None where it is not known: then no run ends at the target.
     """
 
     function: StochasticFunction

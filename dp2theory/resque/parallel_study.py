@@ -21,13 +21,16 @@ from dp2theory.resque.reference import reference_optimum
 
 __all__ = ["ACCURACIES", "DATA", "DIMENSIONS", "ParallelStudy", "StudyRow", "parallel_study"]
 
+#: eps of the runs over accuracies.
 ACCURACIES = tuple(0.1 / 2**k for k in range(7))
+#: d of the runs over dimensions.
 DIMENSIONS = (4, 16, 64, 256)
 #: Losses on real data, with the accuracies they are run to.
 DATA: Mapping[str, Sequence[float]] = {
     "svm-breast-cancer": (0.2, 0.1, 0.05, 0.025),
     "l1-diabetes": (0.2, 0.1, 0.05, 0.025),
 }
+#: What a slope can be fitted to.
 COUNTS = ("accepted", "query_depth", "computational_depth", "queries")
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from accountants import Bracket
 
+#: Losses smoothed by their averaged gradients, or taken as they are.
 VARIANTS = ("smoothed", "raw")
 _ROUNDING = 1e-9
 

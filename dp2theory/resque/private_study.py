@@ -28,6 +28,7 @@ from dp2theory.resque.reference import reference_optimum
 if TYPE_CHECKING:
     from accountants import Bracket
 
+#: Every private method, ReSQue last.
 METHODS = (*BASELINES, "resque")
 #: Records and dimension of each setting: along n at d = 8, along d at n = 2000.
 SETTINGS = ((500, 8), (1000, 8), (2000, 8), (4000, 8), (8000, 8), (2000, 2), (2000, 32))
@@ -74,7 +75,15 @@ class PrivateRow:
 
 @dataclass(frozen=True)
 class StartRow:
-    """Excess of the start, which costs nothing: what a method has to beat."""
+    """Excess of the start, which costs nothing: what a method has to beat.
+
+    Attributes
+    ----------
+    dataset_size, dimension : int
+        n and d.
+    excess : float
+        Of the empirical loss at the start over its smallest value.
+    """
 
     dataset_size: int
     dimension: int

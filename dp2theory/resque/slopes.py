@@ -23,6 +23,7 @@ from dp2theory.resque.named_functions import function_named
 
 #: Functions whose minimiser and proximal map are known.
 SLOPE_FUNCTIONS = ("max", "max-flat", "l1", "l1-flat")
+#: R/r of the runs.
 RATIOS = (32.0, 64.0, 128.0, 256.0, 512.0)
 #: What can be counted.
 COUNTS = ("accepted", "calls", "leaping_accepted", "leaping_calls", "bisection_free", "naive")
