@@ -69,6 +69,6 @@ def _real(name: str, value: Any, allowed: str) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):  # the last: an integer that is no double
         number = math.nan
-    if math.isnan(number) or getattr(value, "ndim", 0):
+    if math.isnan(number) or np.ndim(value):
         raise ValueError(f"{name}={shown(value)} must be {allowed}")
     return number
