@@ -19,24 +19,15 @@ from accountants import (
     calibrate_noise_multiplier,
 )
 from accountants.copies import CopyLaw
-from accountants.events import dp_sgd_event, resque_event
+from accountants.events import dp_sgd_event
 from accountants.renyi import conversion, symmetric
 from accountants.sampling import OracleDraws, WithReplacement
 from accountants.tcdp.advanced import Steps, dwork_rothblum_vadhan
 from tests.accountants import resque_truth as truth
+from tests.resque.small import oracle_calls as run
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 CALLS, DELTA = 216, 1e-6
-
-
-def run(n: int, draws: int, sigma: float, calls: int, zeta: float = 0.0) -> Any:
-    return resque_event(
-        dataset_size=n,
-        draws=draws,
-        noise_multiplier=sigma,
-        failure_probability=zeta,
-        calls=calls,
-    )
 
 
 def ends(event: Any) -> tuple[float, float, float, float]:

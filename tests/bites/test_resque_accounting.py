@@ -13,24 +13,15 @@ from scipy import stats
 
 from accountants import ExactAccountant, NeighboringRelation, RenyiAccountant
 from accountants.copies import CopyLaw
-from accountants.events import dp_sgd_event, resque_event
+from accountants.events import dp_sgd_event
 from accountants.exact import domination
 from accountants.sampling import WithReplacement
 from accountants.tcdp.accountant import TruncatedCdpAccountant
 from tests.accountants import resque_truth as truth
+from tests.resque.small import oracle_calls as run
 
 REPLACE = NeighboringRelation.REPLACE_ONE
 MAKERS = (ExactAccountant, RenyiAccountant, TruncatedCdpAccountant)
-
-
-def run(n: int, draws: int, sigma: float, calls: int, zeta: float = 0.0) -> Any:
-    return resque_event(
-        dataset_size=n,
-        draws=draws,
-        noise_multiplier=sigma,
-        failure_probability=zeta,
-        calls=calls,
-    )
 
 
 def sum_of_draws(others: float, n: int, draws: int, sigma: float, epsilon: float) -> float:

@@ -22,20 +22,18 @@ from dp2theory.resque.estimator import QueryPool
 from dp2theory.resque.functions import Array
 from dp2theory.resque.localization import Localised, PrivateBallOracle, Release, localise
 from dp2theory.resque.losses import AbsoluteLoss
-from dp2theory.resque.named_functions import function_named
 from dp2theory.resque.needed_size import NeededSize
 from dp2theory.resque.phases import schedule
 from dp2theory.resque.private_erm import minimise_privately
 from dp2theory.resque.private_part import RELATION, PartPlan
 from dp2theory.resque.private_plan import PrivatePlan
 from dp2theory.resque.reduction import RiskPart
+from tests.resque.small import absolute_loss
 from tests.resque.spies import DataReadError, Spy
 
 
 def data(records: int = 200) -> AbsoluteLoss:
-    found = function_named("absolute", records=records, dimension=2)
-    assert isinstance(found, AbsoluteLoss)
-    return found
+    return absolute_loss(records)
 
 
 def part(**changes: Any) -> PartPlan:

@@ -23,15 +23,14 @@ from dp2theory.resque.private_erm import minimise_privately
 from dp2theory.resque.private_ledger import PartLedger
 from dp2theory.resque.private_plan import PrivatePlan, plan_private
 from dp2theory.resque.reference import reference_optimum
+from tests.resque.small import absolute_loss
 from tests.resque.spies import DataReadError, Spy
 
 DELTA = 1e-6
 
 
 def data(records: int = 400) -> AbsoluteLoss:
-    found = function_named("absolute", records=records, dimension=2)
-    assert isinstance(found, AbsoluteLoss)
-    return found
+    return absolute_loss(records)
 
 
 @pytest.fixture(scope="module")

@@ -14,18 +14,16 @@ from dp2theory.resque.constants import WIDE, PrivateConstants
 from dp2theory.resque.functions import Array, IndexArray
 from dp2theory.resque.localization import PrivateBallOracle
 from dp2theory.resque.losses import AbsoluteLoss
-from dp2theory.resque.named_functions import function_named
 from dp2theory.resque.private import run_private
 from dp2theory.resque.private_erm import minimise_privately
 from dp2theory.resque.private_plan import PrivatePlan, plan_private
+from tests.resque.small import absolute_loss
 
 BUDGET: dict[str, Any] = {"target_epsilon": 1.0, "target_delta": 1e-6}
 
 
 def data(records: int = 40) -> AbsoluteLoss:
-    found = function_named("absolute", records=records, dimension=2)
-    assert isinstance(found, AbsoluteLoss)
-    return found
+    return absolute_loss(records)
 
 
 @pytest.fixture(autouse=True)
