@@ -11,5 +11,6 @@
 * `trial`: one seeded run, from step 0 or going on from a pilot (the online switch);
 * `comparison`: methods side by side on the same seeds, and what their ledgers cost;
 * `tuned`: grid search for such runs;
-* `paired`: intervals of paired differences and ratios.
+* `paired`, `intervals`: Student intervals of means, paired differences and ratios;
+* `snapshot`: the releases of the geometry snapshot, and what they cost.
 """

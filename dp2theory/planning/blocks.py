@@ -15,6 +15,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from accountants import validation
+from dp2theory.problems.validation import positive_real, whole_number
+
 Array = NDArray[np.float64]
 
 #: Fewer blocks than this give an inner product that is mostly noise, so no ratio is reported.
@@ -75,9 +78,7 @@ class BlockMeans:
     """
 
     def __init__(self, dimension: int) -> None:
-        if dimension < 1:
-            raise ValueError(f"dimension={dimension!r}: must be a positive integer")
-        self.dimension = int(dimension)
+        self.dimension = whole_number("dimension", dimension)
         self.steps = 0
         self._last: list[Array] = []
         self._counts: list[int] = []
@@ -92,7 +93,8 @@ class BlockMeans:
         ValueError
             If the shape is wrong or an entry is not finite (the run has diverged).
         """
-        mean = np.array(vector, dtype=np.float64)  # a copy: optimizers may reuse their buffer
+        # a copy: optimizers may reuse their buffer
+        mean = np.array(validation.reals("vector", vector, "finite numbers", nan=True))
         if mean.shape != (self.dimension,):
             raise ValueError(f"vector of shape {mean.shape}: must have shape ({self.dimension},)")
         if not np.isfinite(mean).all():
@@ -135,13 +137,9 @@ class BlockMeans:
         tuple of BlockStatistic
             In increasing block length; empty when there were fewer than four steps.
         """
-        for name, value in (
-            ("noise_multiplier", noise_multiplier),
-            ("clip_norm", clip_norm),
-            ("batch_size", batch_size),
-        ):
-            if not 0 < value < np.inf:
-                raise ValueError(f"{name}={value!r}: must be positive and finite")
+        positive_real("noise_multiplier", noise_multiplier)
+        positive_real("clip_norm", clip_norm)
+        positive_real("batch_size", batch_size)
         rows = []
         for level, blocks in enumerate(self._counts):
             if blocks < MINIMUM_BLOCKS:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from accountants import Bracket, ExactAccountant, NeighboringRelation, calibrate_noise_multiplier
 from accountants.events import dp_sgd_event
 from accountants.sampling import Poisson, WithoutReplacement, WithReplacement
+from dp2theory.problems.validation import open_unit, positive_real, whole_number
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -57,19 +58,13 @@ class Budget:
 
     def __post_init__(self) -> None:
         for name in ("dataset_size", "batch_size", "steps"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"{name}={value!r}: must be a positive integer")
+            whole_number(name, getattr(self, name))
         if self.batch_size > self.dataset_size:
             raise ValueError(
                 f"batch_size={self.batch_size}: must be at most dataset_size={self.dataset_size}"
             )
-        if not self.target_epsilon > 0:
-            raise ValueError(f"target_epsilon={self.target_epsilon!r}: must be positive")
-        if not 0 < self.target_delta < 1:
-            raise ValueError(
-                f"target_delta={self.target_delta!r}: must lie strictly between 0 and 1"
-            )
+        positive_real("target_epsilon", self.target_epsilon, allow_infinite=True)
+        open_unit("target_delta", self.target_delta)
         if self.relation not in RELATIONS:
             raise ValueError(f"relation={self.relation!r}: must be one of {', '.join(RELATIONS)}")
         if self.sampling_scheme not in SAMPLING_SCHEMES:

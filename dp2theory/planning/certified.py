@@ -24,7 +24,7 @@ from bounds.dp2.certified import Optimum, bound, optimum
 from bounds.dp2.certified_inputs import Inputs
 from bounds.dp2.phi import Tradeoff
 from dp2theory.optimizers.dp2 import Dp2RmsProp
-from dp2theory.problems.validation import positive_real
+from dp2theory.problems.validation import positive_real, real_in, whole_number
 
 if TYPE_CHECKING:
     from dp2theory.planning.blocks import Array, BlockMeans, BlockStatistic
@@ -166,6 +166,7 @@ class Certified:
 def check_damping(damping: float, clip_norm: float) -> None:
     """Refuse a damping that is not positive, or too far from the clip norm for doubles."""
     positive_real("damping", damping)
+    positive_real("clip_norm", clip_norm)
     if not 1 / FAR <= damping / clip_norm <= FAR:
         raise ValueError(
             f"damping={damping!r}: must be within {FAR:g} times the clip norm {clip_norm!r}, "
@@ -208,6 +209,11 @@ def certify(
     check_damping(damping, clip_norm)
     if dimension is None:
         return ()
+    whole_number("dimension", dimension)
+    positive_real("noise_multiplier", noise_multiplier)
+    real_in("ema", ema, 0.0, 1.0, open_high=True)
+    if recommended is not None:
+        whole_number("recommended", recommended)
     known = _Known(budget, dimension, noise_multiplier, clip_norm, damping, ema, recommended)
     answers = [known.a_priori()]
     if blocks is not None and statistics:
@@ -269,7 +275,7 @@ class _Known:
         at = None if self.recommended is None else float(bound(inputs, self.recommended))
         shared = {
             "diameter": "a unit: every value is proportional to it",
-            "damping": "the default of DP²-RMSProp",
+            "damping": "the default of DP²-RMSProp" if self.damping == DAMPING else "as given",
             "gradient_bound": "C sqrt(1 + (1 - q)/b), for Poisson batches",
             "preconditioned_clip_norm": "C/damping, which no record exceeds, times the same root",
             "variation_ratio": "sqrt(1 - ema), proved",

@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from accountants import Bracket
+from accountants import Bracket, validation
 from dp2theory.planning.intervals import student_interval, student_quantile
+from dp2theory.problems.validation import open_unit
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,8 @@ def compare_pairs(
     ValueError
         If the lengths differ or are zero, a loss is not finite, or `confidence` is no coverage.
     """
-    ours, theirs = np.asarray(losses, dtype=float), np.asarray(baseline, dtype=float)
+    ours = validation.reals("losses", losses, "numbers, one per seed")
+    theirs = validation.reals("baseline", baseline, "numbers, one per seed")
     if ours.ndim != 1 or ours.shape != theirs.shape or not ours.size:
         raise ValueError(
             f"losses has shape {ours.shape}, baseline {theirs.shape}: both must hold one loss "
@@ -92,8 +94,7 @@ def compare_pairs(
         )
     if not (np.isfinite(ours).all() and np.isfinite(theirs).all()):
         raise ValueError("losses and baseline must be finite: a run has diverged")
-    if not 0 < confidence < 1:
-        raise ValueError(f"confidence={confidence!r}: must lie strictly between 0 and 1")
+    open_unit("confidence", confidence)
     pairs = ours.size
     difference = float(np.mean(ours - theirs))
     return PairedComparison(

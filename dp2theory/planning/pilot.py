@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from dp2theory.optimizers.defaults import SGD_PHASE_RATE
 from dp2theory.optimizers.protocol import DivergedRun, InterruptedRun, make_generator, run
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.planning.blocks import MINIMUM_BLOCKS, Array, BlockMeans, BlockStatistic
+from dp2theory.problems.validation import positive_real, real_in
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -113,10 +113,8 @@ class InterruptedPilot(KeyboardInterrupt):
 def check_step_sizes(clip_norm: float, learning_rate: float) -> None:
     """Refuse a clip norm outside `STEP_SIZES`, or a learning rate not positive and finite."""
     low, high = STEP_SIZES
-    if not low <= clip_norm <= high:
-        raise ValueError(f"clip_norm={clip_norm!r}: must be in [{low:g}, {high:g}]")
-    if not 0 < learning_rate < inf:
-        raise ValueError(f"learning_rate={learning_rate!r}: must be positive and finite")
+    real_in("clip_norm", clip_norm, low, high)
+    positive_real("learning_rate", learning_rate)
 
 
 def run_pilot(

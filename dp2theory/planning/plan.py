@@ -16,6 +16,7 @@ from dp2theory.planning.certified import NOTES as CERTIFIED_NOTES
 from dp2theory.planning.gate import Verdict, judge, shortest_delay
 from dp2theory.planning.methods import CLIP_NORM, EFFECTIVE_STEP
 from dp2theory.planning.pilot import PilotState, check_step_sizes, run_pilot
+from dp2theory.problems.validation import whole_number
 
 if TYPE_CHECKING:
     from accountants import Bracket, Calibration
@@ -226,6 +227,10 @@ def make_plan(
     """
     clip, rate = resolve_step_sizes(clip_norm, learning_rate)
     check_damping(damping, clip)  # before a pilot has spent anything
+    whole_number("seed", seed, minimum=0)
+    for name, value in (("dimension", dimension), ("record_every", record_every)):
+        if value is not None:
+            whole_number(name, value)
     if calibration is None:
         calibration = budget.calibrate()
     state: PilotState | None = None

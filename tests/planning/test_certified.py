@@ -61,6 +61,9 @@ def test_a_priori_bound_prefers_the_whole_run():
     """Without a promise on staleness the bound falls with s: dp2.S2.saturated."""
     for damping in (1e-7, 0.01, 1.0):
         (found,) = answers(damping=damping)
+        assert found.origin["damping"] == (
+            "the default of DP²-RMSProp" if damping == 1e-7 else "as given"
+        )
         assert found.optimum.delay == 1000
         assert found.optimum.branch == "gradient-bound"
         assert "whole run" in found.verdict
