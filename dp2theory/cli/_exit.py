@@ -120,5 +120,14 @@ def guard() -> Iterator[None]:
         code, message = classify(error)
         if os.environ.get(DEBUG_VARIABLE):
             traceback.print_exc(file=sys.stderr)
-        print(f"dp2theory: {message}", file=sys.stderr, flush=True)
+        _tell(f"dp2theory: {message}")
         raise SystemExit(int(code)) from error
+
+
+def _tell(line: str) -> None:
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        # A full disk takes no line. The exit code tells all the same: what is still buffered goes
+        # nowhere, or the interpreter would end with a code of its own.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())

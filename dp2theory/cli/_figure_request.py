@@ -1,5 +1,7 @@
 """What `dp2theory figure` was asked for, and the checks that all figures share."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -77,12 +79,20 @@ def formats_of(text: str) -> tuple[str, ...]:
     return formats
 
 
-def folder_for(out: Path) -> Path:
-    """The folder for the files, made if its own folder is there."""
+@contextmanager
+def folder_for(out: Path) -> Iterator[None]:
+    """The folder for the files, made if its own folder is there; gone again where all fails."""
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out}: is a file, a folder is wanted")
     if not out.is_dir():
         if not out.parent.is_dir():
             raise ValueError(f"--out {out}: its folder does not exist")
         out.mkdir()
-    return out
+        try:
+            yield
+        except BaseException:
+            with suppress(OSError):  # it is not empty
+                out.rmdir()
+            raise
+    else:
+        yield

@@ -40,17 +40,19 @@ def figure_request(request: Request) -> None:
     if request.name in FIGURES:
         from dp2theory.cli._figuring_resque import resque_figure
 
-        resque_figure(request)
+        with folder_for(request.out):
+            resque_figure(request)
         return
     check_figure(request.name, more={name: one.shows for name, one in FIGURES.items()})
-    _on_problem(with_defaults(request))
+    with folder_for(request.out):
+        _on_problem(with_defaults(request))
 
 
 def _on_problem(request: ProblemRequest) -> None:
     from dp2theory.report.figures import paths_of, write_figure
 
     formats = formats_of(request.format)
-    paths = paths_of(folder_for(request.out), request.name, request.problem, formats)
+    paths = paths_of(request.out, request.name, request.problem, formats)
     for path in paths.values():
         check_writable(f"--out {path}", path)
     check_outputs({"store": request.store}, {"data": request.data, "out": paths["json"]})

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._bars import Bars
 from dp2theory.cli._exit import ExitCode, fail
-from dp2theory.cli._figure_request import MOST_SEEDS, Request, folder_for, formats_of
+from dp2theory.cli._figure_request import MOST_SEEDS, Request, formats_of
 from dp2theory.cli._figure_text import print_resque
 from dp2theory.cli._inputs import option
 from dp2theory.cli._output import Input, emit, envelope
@@ -33,7 +33,7 @@ def resque_figure(request: Request) -> None:
     asked = asked_for(request)
     check_executor(request.executor)
     formats = formats_of(request.format)
-    paths = paths_of(folder_for(request.out), request.name, None, formats)
+    paths = paths_of(request.out, request.name, None, formats)
     for path in paths.values():
         check_writable(f"--out {path}", path)
     with _told_when_stopped(), Bars(request.quiet) as bars, open_executor(

@@ -60,6 +60,9 @@ def check_writable(label: str, path: Path) -> None:
                 raise ValueError(f"{label}: is a directory, a file name is wanted")
             if not stat.S_ISREG(mode):  # renaming over it would destroy, say, /dev/null
                 raise ValueError(f"{label}: exists and is no regular file")
+            # A rename would replace it, and root may write anything: its bits say what is wanted.
+            if not mode & 0o222 or not os.access(path, os.W_OK):
+                raise ValueError(f"{label}: is read-only")
         # Permission bits do not tell (/proc, read-only mounts, root); a file beside it does.
         handle, name = tempfile.mkstemp(
             dir=path.parent, prefix=temporary_prefix(path), suffix=path.suffix
