@@ -65,9 +65,9 @@ def _rate_letters(done: Stage) -> tuple[dict[str, Any], dict[str, Any]]:
         problem.clipped_gradient_sum(each, everybody, clip_norm=np.inf) / problem.dataset_size
         for each in average.T
     ]
-    # Staleness as it was: sizes of gradients over that of the preconditioner.
-    values["c1"] = float(np.abs(seen.g).mean(axis=-1).sum(axis=1).max()) / values["D1"]
-    values["c2"] = 0.0
+    # Staleness as it was: sizes of gradients over that of the preconditioner, c1 + c2 s in all.
+    stale = float(np.abs(seen.g).mean(axis=-1).sum(axis=1).max()) / values["D1"]
+    values["c1"], values["c2"] = stale / 2, stale / 2 / setting.delay
     processes["slope"] = np.stack(slopes, axis=-1)
     processes["average"] = average
     values["Delta_avg"] = np.array(losses) - done.ground.optimal_value

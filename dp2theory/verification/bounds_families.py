@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import sqrt
 from typing import Any
 
 from bounds.model import Model
@@ -20,7 +21,7 @@ from dp2theory.verification.bounds_balls import Ball, Drift, Subproblem
 from dp2theory.verification.bounds_case import Case, Family
 from dp2theory.verification.bounds_draws import Pool
 from dp2theory.verification.bounds_margin import examine
-from dp2theory.verification.bounds_setting import Setting, attained
+from dp2theory.verification.bounds_setting import SLOPE, Setting, attained
 from dp2theory.verification.verify_report import Test
 
 #: Family by name, and the theorems that it answers.
@@ -127,21 +128,38 @@ def jobs(level: str, seed: int) -> list[Job]:
     smooth = Setting(problem="huber", delay=3, seed=seed)
     single = Setting(problem="quadratic", dimension=1, records=1, batch_size=1, steps=5, delay=5,
                      noise_multiplier=1e-13, damping=1.0, runs=2, seed=seed)  # fmt: skip
-    # One step across the box, where the bounds with one metric and with weights are attained.
+    # One step across the box, where the bounds with weights, with decay or with one metric are
+    # attained; and where only the second step moves.
     once = attained(1, 1, seed=seed)
+    ema = 0.25
+    metric = SLOPE * sqrt(1 - ema) + once.damping
+    second = replace(attained(2, 1, seed=seed), ema=ema, rate=sqrt(2 / ema) * metric)
+    # Steps across the whole box, and noise that is most of them in one phase or in the other:
+    # without what it costs no bound would hold.
+    far = replace(attained(16, 2, seed=seed), ema=0.3, rate=1.0, ratio=1.0, runs=32)
+    loud = replace(far, noise_multiplier=5.0, damping=2.0)
+    shaky = replace(far, noise_multiplier=0.5, damping=0.1)
     # Gradients as long as they can be, and noise: second moments beyond every mean.
     steep = replace(attained(8, 2, seed=seed), noise_multiplier=1.0, damping=1.0, rate=0.01,
                     ema=0.05, runs=32)  # fmt: skip
     settings: dict[str, list[Any]] = {
-        "rates": [plain, attained(20, 5, seed=seed), attained(7, 2, seed=seed), once, bowl],
-        "decaying": [plain, attained(6, 3, seed=seed)],
+        "rates": [
+            plain,
+            attained(20, 5, seed=seed),
+            attained(7, 2, seed=seed),
+            once,
+            bowl,
+            loud,
+            shaky,
+        ],
+        "decaying": [plain, attained(6, 3, seed=seed), once],
         "uncapped": [plain, steep],
-        "common": [plain, replace(once, rate=once.damping, ema=0.25), bowl],
-        "freeze": [plain],
-        "plain_sgd": [plain, once, bowl],
+        "common": [plain, replace(once, rate=once.damping, ema=0.25), bowl, loud, shaky],
+        "freeze": [plain, second, shaky],
+        "plain_sgd": [plain, once, bowl, loud],
         "nonconvex": [plain, replace(plain, damping=1.0), single],
         "staleness": [smooth, bowl],
-        "averaged": [replace(bowl, runs=64)],
+        "averaged": [replace(bowl, delay=8, runs=256)],
         "estimator": [Pool(seed=seed), Pool(order=4, distance=0.2, seed=seed)],
         "smoothing": [Pool(seed=seed), Pool(dimension=3, distance=2.0, smoothing=1.0, seed=seed)],
         "ball": [Ball(name) for name in bounds_balls.FUNCTIONS],

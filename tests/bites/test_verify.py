@@ -7,11 +7,13 @@ import sympy
 
 from bounds import theorems
 from bounds.mutants import mutants
-from bounds.resque.symbols import ab
+from bounds.resque.symbols import a_len, ab
+from dp2theory.verification.bounds_draws import Pool
 from dp2theory.verification.bounds_families import Job, perform
 from dp2theory.verification.bounds_setting import Setting
 from dp2theory.verification.verify import verify
 from dp2theory.verification.verify_report import DRAWS, RUNS, VIOLATED
+from tests.bites.verify_variants import fates
 
 RIGHT = theorems()
 
@@ -46,6 +48,9 @@ def dropped(statement):
     return sympy.Le(statement.lhs, sympy.Add(*others), evaluate=False)
 
 
+#: Of 60 wrong variants (tests/bites/verify_variants.py), those that are caught, at the least.
+CAUGHT = 48
+
 WRONG = {
     # constants halved
     "dp2.B": lambda: mutant("dp2.B", "halved 1/2 in Sum("),
@@ -73,6 +78,32 @@ def test_ten_wrong_theorems_are_caught():
         caught = {test.on for test in each.tested if test.violation}
         assert caught & {RUNS, DRAWS}, each.id  # without the proof as well
         assert each.id in each.violation
+
+
+def test_an_unbiased_estimate_has_the_weight_of_the_theorem():
+    """The sign of the square in the exponent turned."""
+    right = RIGHT["resque.E1"]
+    wrong = replace(right, statement=right.statement.xreplace({-(a_len**2) / 2: a_len**2 / 2}))
+    assert wrong.statement != right.statement
+    job = Job("estimator", Pool(size=2000))
+    (fine,), (broken,) = (perform(job, {right.id: each})[0][right.id] for each in (right, wrong))
+    assert not fine.violation
+    assert "the code's estimates are off" in broken.violation
+
+
+def test_a_constant_of_a_limit_is_noticed_on_draws():
+    right = RIGHT["resque.E6.sharp-2"]
+    wrong = replace(right, statement=sympy.Eq(right.statement.lhs, right.statement.rhs / 2))
+    (test,) = perform(Job("estimator", Pool()), {right.id: wrong})[0][right.id]
+    assert test.violation
+
+
+@pytest.mark.slow
+def test_wrong_variants_are_caught_without_proofs():
+    """The documentation quotes how many; none that a longer hunt refutes is missed."""
+    found = [each.by for each in fates(60)]
+    assert found.count("missed") == 0
+    assert found.count("runs") + found.count("models") >= CAUGHT
 
 
 @pytest.mark.slow

@@ -1,6 +1,7 @@
 """`verify`: verdicts, words, and that runs attain the bounds that are tight."""
 
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from bounds.model import Model
 from bounds.operators import E, RandomVariable
 from bounds.theorem import Kind, Source, Theorem
 from dp2theory.experiments.executors import open_executor
-from dp2theory.verification import bounds_pep
+from dp2theory.verification import bounds_models, bounds_pep
 from dp2theory.verification import verify as verification
 from dp2theory.verification.bounds_families import FAMILIES, Job, jobs, perform
 from dp2theory.verification.bounds_margin import examine
@@ -37,15 +38,21 @@ def test_a_handful_is_proved_and_tested():
     assert by_id["resque.ball.sum"].slack == pytest.approx(1, abs=1e-9)
     assert "runs" in by_id["resque.ball.sum"].words
     assert "draws" in by_id["resque.E2"].words
-    assert by_id["dp2.phi.stationary"].verdict == UNTESTED
+    assert by_id["dp2.phi.stationary"].verdict == HOLDS  # derivatives, at points
+    assert "points" in by_id["dp2.phi.stationary"].words
     assert by_id["resque.E2"].attained
     assert by_id["dp2.hermite"].attained is None
-    assert by_id["dp2.phi.stationary"].words == "not tested"
     assert by_id["dp2.hermite"].words.startswith("tested on ")
     assert "points" in by_id["dp2.hermite"].words
     assert "runs" not in by_id["dp2.hermite"].words
     assert by_id["dp2.hermite"].why_not
     assert report.counts()["theorems"] == 4
+
+
+def test_what_nothing_tests_is_called_so(monkeypatch):
+    monkeypatch.setattr(bounds_models, "try_models", lambda *_args, **_options: ())
+    (verdict,) = verify(["dp2.hermite"]).verdicts
+    assert (verdict.verdict, verdict.words) == (UNTESTED, "not tested")
 
 
 def test_the_same_seed_finds_the_same():
@@ -86,6 +93,12 @@ def test_one_step_across_the_box_attains_the_others():
         assert tests[id][0].slack == pytest.approx(1, abs=1e-9)
     for id in ("dp2.C", "dp2.C.apriori", "dp2.CTV.any-step", "dp2.master.common"):
         assert again[id][0].slack == pytest.approx(1, abs=1e-9), id
+    (decaying,) = [each for each in jobs("quick", 0) if each == Job("decaying", once)]
+    assert perform(decaying, theorems())[0]["dp2.A"][0].slack == pytest.approx(1, abs=1e-9)
+    second = next(
+        each for each in jobs("quick", 0) if each.family == "freeze" and each.setting.steps == 2
+    )
+    assert perform(second, theorems())[0]["dp2.C.freeze"][0].slack == pytest.approx(1, abs=1e-9)
 
 
 def test_intervals_hold_the_mean_of_many_runs():
@@ -217,6 +230,14 @@ def test_second_moments_exceed_where_a_tail_is_tested():
     tests, _ = perform(steep, theorems())
     for id in ("dp2.A0.tail", "dp2.A0.decline"):
         assert min(each.slack or np.inf for each in tests[id]) < 100, id
+
+
+def test_models_stay_small():
+    """Up to as many as a full call looks at; scenarios are easily exponential in the steps."""
+    makers = {each.models for each in theorems().values() if each.models is not None}
+    for make in makers:
+        for model in islice(make(np.random.default_rng(0)), 400):
+            assert all(each.size < 100_000 for each in model.processes.values()), model.note
 
 
 @pytest.mark.slow
