@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from docs.site.places import ROOT
-from docs.site.stage import stage
+from docs.site.stage import stage, without_outputs
 
 
 def build(folder: Path, *, keep_going: bool = True) -> int:
@@ -36,6 +36,8 @@ def build(folder: Path, *, keep_going: bool = True) -> int:
     source = folder / "source"
     pages = stage(source)
     print(f"{pages} pages in {source}")
+    if bare := without_outputs():
+        print(f"without outputs, which `make notebooks` makes: {', '.join(bare)}")
     words = ["-q", "-W", "-b", "html", "-d", str(folder / "doctrees")]
     words += ["--keep-going"] if keep_going else []
     return int(build_main([*words, str(source), str(folder / "html")]))

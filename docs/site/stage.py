@@ -43,11 +43,22 @@ def texts() -> dict[PurePosixPath, str]:
     }
 
 
+def executed(path: Path) -> Path | None:
+    """The notebook with its outputs, where `make notebooks` has run since it was written."""
+    made = EXECUTED / f"{path.stem}.ipynb"
+    return made if made.exists() and made.stat().st_mtime >= path.stat().st_mtime else None
+
+
+def without_outputs() -> list[str]:
+    """Names of the notebooks whose pages will show no outputs."""
+    return [path.stem for path in pages() if path.suffix == ".py" and executed(path) is None]
+
+
 def notebook(path: Path) -> str:
-    """A notebook as JSON: with outputs where `make notebooks` has run since it was written."""
-    executed = EXECUTED / f"{path.stem}.ipynb"
-    if executed.exists() and executed.stat().st_mtime >= path.stat().st_mtime:
-        return executed.read_text()
+    """A notebook as JSON, with outputs where there are any."""
+    made = executed(path)
+    if made is not None:
+        return made.read_text()
     import jupytext
 
     return json.dumps(jupytext.read(path)) + "\n"

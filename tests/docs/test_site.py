@@ -14,7 +14,16 @@ import pytest
 
 from docs.site.places import DOCS, LINK, ROOT, for_site, local_files, outside_code, place
 from docs.site.reference import reference_pages
-from docs.site.stage import copied, pages, stage, texts, write_if_other
+from docs.site.stage import (
+    copied,
+    executed,
+    notebook,
+    pages,
+    stage,
+    texts,
+    without_outputs,
+    write_if_other,
+)
 from docs.site.toctree import (
     INDEX,
     LISTS,
@@ -151,6 +160,18 @@ def test_staging_takes_away_what_it_did_not_write(tmp_path, monkeypatch):
     files = {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     assert {PurePosixPath(path.as_posix()) for path in files} == on_site()
     assert count > 600
+
+
+def test_outputs_are_used_where_they_are_newer_than_the_notebook(tmp_path, monkeypatch):
+    source = ROOT / "notebooks" / "resque.py"
+    monkeypatch.setattr("docs.site.stage.EXECUTED", tmp_path)
+    assert "resque" in without_outputs()
+    made = tmp_path / "resque.ipynb"
+    made.write_text('{"made": 1}')
+    assert "resque" not in without_outputs()
+    assert notebook(source) == '{"made": 1}'
+    os.utime(made, (0, 0))
+    assert executed(source) is None
 
 
 def test_what_did_not_change_is_not_written_again(tmp_path):
