@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from dp2theory.experiments.settings import Setting
     from dp2theory.optimizers.steps import Optimizer
 
+#: Its heading.
 TITLE = "Second moments along a run, without noise and with it"
+#: The paper's claim, in our words.
 CLAIM = (
     "Without noise second moments change slowly, so that an old preconditioner is nearly as good "
     "as a new one; with noise at every step they are mostly noise."
@@ -39,6 +41,7 @@ POINTS = 400
 FACTOR = 2.0
 #: … and the order of coordinates is kept to this rank correlation.
 ORDER = 0.8
+#: What is said of it besides.
 NOTES = (
     "Both methods run with their documented default step sizes, untuned: the gradients are not "
     "clipped without noise, and clipped with it.",

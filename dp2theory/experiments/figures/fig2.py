@@ -17,7 +17,9 @@ from dp2theory.experiments.tuned import SCREENING_SEEDS, Candidate, Tuned
 if TYPE_CHECKING:
     from dp2theory.experiments.figures.request import FigureRequest
 
+#: Its heading.
 TITLE = "Delayed RMSProp against RMSProp, without noise"
+#: The paper's claim, in our words.
 CLAIM = (
     "Without noise, RMSProp with a preconditioner that is renewed only every s steps trains about "
     "as well as RMSProp, for a wide range of s."
@@ -26,11 +28,15 @@ CLAIM = (
 TOLERANCE = 0.05
 #: Delays, as divisors of the number of steps.
 DIVISORS = (160, 40, 20, 10)
+#: The grid of SGD.
 SGD_LEARNING_RATES = (0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+#: The grid of RMSProp.
 RMSPROP_LEARNING_RATES = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
 #: Times the learning rates that were found for SGD and for RMSProp.
 SGD_FACTORS = (0.1, 0.3, 1.0)
+#: Learning rates of the adaptive phases over the tuned RMSProp's.
 ADAPTIVE_FACTORS = (0.1, 0.3, 0.5, 1.0)
+#: What is said of it besides.
 NOTES = (
     "Each method and each delay was tuned by a fixed grid on seeds of its own: SGD's and "
     "RMSProp's learning rate, and around them those of the two kinds of phases.",
@@ -41,7 +47,14 @@ NOTES = (
 
 @dataclass(frozen=True)
 class Delayed:
-    """RMSProp, SGD, and delayed RMSProp at several delays."""
+    """RMSProp, SGD, and delayed RMSProp at several delays.
+
+    Attributes
+    ----------
+    rmsprop, sgd : Arm
+    delayed : tuple of (int, Arm)
+        Delay in steps, and its arm.
+    """
 
     rmsprop: Arm
     sgd: Arm

@@ -13,13 +13,18 @@ from dp2theory.optimizers.tuning import NOT_ACCOUNTED
 if TYPE_CHECKING:
     from dp2theory.experiments.figures.request import FigureRequest
 
+#: Its heading.
 TITLE = "Learning curves at equal privacy"
+#: The paper's claim, in our words.
 CLAIM = (
     "At equal privacy DP²-RMSProp reaches a lower train loss than DP-SGD and DP-RMSProp, and "
     "gets there sooner."
 )
+#: What is compared, in the order of the legend.
 METHODS = ("dp-sgd", "dp-rmsprop", "dp2-rmsprop")
+#: What is said of it besides.
 NOTES = (INTERVALS, NOT_ACCOUNTED, NOT_COVERED)
+#: Said where no delay is given.
 HELD = "DP²'s delay is T // 40 unless one is given; fig6 shows what other delays do."
 
 

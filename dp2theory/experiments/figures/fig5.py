@@ -13,8 +13,11 @@ from dp2theory.experiments.figures.result import FigureResult, Verdict
 if TYPE_CHECKING:
     from dp2theory.experiments.figures.request import FigureRequest
 
+#: Its heading.
 TITLE = "Privacy against utility"
+#: The paper's claim, in our words.
 CLAIM = "At every privacy budget DP²-RMSProp's train loss is below DP-SGD's and DP-RMSProp's."
+#: Budgets, where no others are given.
 EPSILONS = (0.5, 1.0, 2.8, 8.0)
 
 

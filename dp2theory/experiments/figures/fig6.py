@@ -17,11 +17,14 @@ if TYPE_CHECKING:
     from dp2theory.experiments.figures.request import FigureRequest
     from dp2theory.planning.plan import Plan
 
+#: Its heading.
 TITLE = "Effect of the delay"
+#: The paper's claim, in our words.
 CLAIM = (
     "An interior delay s is best: with shorter ones too little noise is averaged away, with longer "
     "ones the preconditioner is stale."
 )
+#: What is said of it besides.
 NOTES = (
     "DP² is tuned anew at every s, so that its step sizes suit the delay.",
     "The planner's advice is that of a pilot with `dp2theory plan`'s default clip norm and step; "

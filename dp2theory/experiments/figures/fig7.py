@@ -14,20 +14,28 @@ from dp2theory.experiments.tuned import delay_grid
 if TYPE_CHECKING:
     from dp2theory.experiments.figures.request import FigureRequest
 
+#: Its heading.
 TITLE = "Ablations"
+#: The paper's claim, in our words.
 CLAIM = (
     "Both ablations are worse than DP²-RMSProp: noise of its own for the preconditioner at every "
     "step (1), and noise before the preconditioner (2)."
 )
+#: The ablations, as the registry names them.
 EXTRA_NOISE, NOISE_FIRST = "dp2-rmsprop-extra-noise", "dp2-rmsprop-noise-first"
 #: Labels of the arms.
 DP2 = "DP²-RMSProp"
+#: Their arms, as the figure names them.
 EQUAL_NOISE = "ablation 1, equal noise"
+#: Ablation 1 with more noise, so that its ε is DP²'s.
 EQUAL_PRIVACY = "ablation 1, equal privacy"
+#: Ablation 2.
 FIRST = "ablation 2, noise first"
+#: What all are drawn beside.
 DP_SGD = "DP-SGD"
 #: Delays that DP² is tuned at, as divisors of the number of steps.
 DIVISORS = (160, 80, 40, 20)
+#: What is said of it besides.
 NOTES = (
     "All have the delay that is best for DP² on the tuning seeds; another delay might suit an "
     "ablation better.",

@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from dp2theory.experiments.settings import Setting
     from dp2theory.experiments.tasks import ResultStore
 
+#: What a piece of work gives.
 T = TypeVar("T")
 
+#: Seeds that are shown.
 SEEDS = 8
+#: Other seeds, to tune on.
 TUNE_SEEDS = 6
 
 

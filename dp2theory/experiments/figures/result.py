@@ -8,10 +8,12 @@ from typing import Any, Protocol
 
 #: Coverage of all intervals of the figures, over the randomness of seeds alone.
 CONFIDENCE = 0.95
+#: Said of every figure with losses.
 NOT_COVERED = (
     "Losses and metrics are computed on the records without noise: they are for the "
     "experimenter's eyes and are not covered by ε."
 )
+#: Said of every figure with intervals.
 INTERVALS = (
     f"Intervals are {CONFIDENCE:.0%} intervals over seeds (batches, noise); the data are the same "
     "in all runs, so that they say nothing about other data."
@@ -66,6 +68,8 @@ class FigureResult:
     verdict : Verdict
     data : Data
     notes : tuple of str
+    versions : mapping of str to str
+        Of the packages that computed it.
     """
 
     figure: str

@@ -13,7 +13,9 @@ from dp2theory.experiments.figures.result import FigureResult, Verdict
 if TYPE_CHECKING:
     from dp2theory.experiments.figures.request import FigureRequest
 
+#: Its heading.
 TITLE = "Side information"
+#: The paper's claim, in our words.
 CLAIM = "DP²-RMSProp needs no side information and is as good as methods that have some."
 #: Public share of the records where the setting has none.
 PUBLIC_SHARE = 0.01
@@ -30,6 +32,7 @@ METHODS = {
     "pda-dpmd": "public records",
     "dp-adagrad-projected": "public records",
 }
+#: Methods that know nothing.
 WITHOUT = tuple(name for name, known in METHODS.items() if known.startswith("nothing"))
 
 

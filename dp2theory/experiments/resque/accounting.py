@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: Records, dimension, and noise over the sensitivity of one draw.
 SETTINGS = ((100_000, 100, 2), (100_000, 100, 4), (100_000, 100, 8), (10_000, 1000, 4),
             (10_000, 1000, 8))  # fmt: skip
+#: δ of all settings.
 DELTA = 1e-6
 
 

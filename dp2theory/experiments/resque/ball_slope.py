@@ -10,11 +10,14 @@ from dp2theory.experiments.resque.request import ResqueRequest
 from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdict
 from dp2theory.resque.slopes import COUNTS, RATIOS, SLOPE_FUNCTIONS, SlopeStudy, slope_study
 
+#: Its heading.
 TITLE = "Steps of ball acceleration against R/r"
+#: What is checked.
 CLAIM = (
     "Ball acceleration needs about (R/r)^(2/3) steps, with bisection never more than its proved "
     "bound, and about as many without bisection, where the ball oracle alone needs R/r."
 )
+#: What stands below the picture.
 CAPTION = (
     "Our runs with exact oracles on f = max |x_i - c_i| and f = sum w_i |x_i - c_i| in "
     "{dimension} dimensions, until f - f* is {share:.0%} of what it was; centres decay as "
@@ -22,10 +25,12 @@ CAPTION = (
     "the method with bisection; of the method without bisection only the fall of the potential "
     "is proved, its count is measured. 2/3 is the exponent of the worst function."
 )
+#: What is said of it besides.
 NOTES = (
     "Two searches for the multiplier: the floor is tried first in every step, or the search begins "
     "at the last multiplier (fewer calls).",
 )
+#: Sizes of the runs, where no others are asked for.
 SIZES: dict[str, Any] = {
     "functions": SLOPE_FUNCTIONS,
     "ratios": RATIOS,
@@ -34,6 +39,7 @@ SIZES: dict[str, Any] = {
 }
 #: Where slopes must lie: 2/3 is a worst case, and counts are whole numbers.
 STEP_SLOPES = (0.45, 0.75)
+#: Between which the slope of the oracle alone in R/r must be.
 NAIVE_SLOPES = (0.95, 1.05)
 #: Slopes that are gated, with what they are of.
 STEPS = {

@@ -13,17 +13,21 @@ from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdic
 from dp2theory.resque.drift import DriftRow, DriftTable, drift_table
 from dp2theory.resque.fit import log_slope
 
+#: Its heading.
 TITLE = "Drift of two runs that differ in one record, over 2 x step x Lipschitz constant"
+#: What is checked.
 CLAIM = (
     "On the hard losses the drift of raw subgradient steps grows as sqrt(T)/2; that of reweighted "
     "queries with shared noise stays within 2 % of 1, and everywhere below its bound."
 )
+#: What stands below the picture.
 CAPTION = (
     "Our simulations of pairs of runs whose first step is on opposite losses and all later ones on "
     "the same. hard: max(0, max x_i - offset) in T dimensions; absolute: |a·x - b| of 1000 "
     "records in 10 dimensions; linear: x and -x in turn. Sharp bounds: theorems "
     "resque.drift (p = 2) and resque.drift.powers (p > 2); the others: resque.drift.orders."
 )
+#: What is said of it besides.
 NOTES = (
     "Standard errors are over pairs of runs; of high moments they are themselves rough.",
     "Independent noise is what the coupling forgoes: its drift grows with the number of steps.",
@@ -49,6 +53,7 @@ SIZES: dict[str, Any] = {
 }  # fmt: skip
 #: Part -> losses; the others are called by the losses' name.
 KINDS = {"independent": "absolute"}
+#: How far above 1 the drift with shared noise may be.
 COUPLED = 0.02
 #: The slope of raw drift against sqrt(T) is 1/2 up to this relative error (hand-chosen).
 RAW = 0.02

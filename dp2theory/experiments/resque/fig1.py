@@ -26,12 +26,15 @@ from dp2theory.experiments.resque.rates import (
 from dp2theory.experiments.resque.request import ResqueRequest
 from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdict
 
+#: Its heading.
 TITLE = "Rates of parallel and of private stochastic convex optimization"
+#: What is checked.
 CLAIM = (
     "For accuracies ε from 1/d to d^(-1/4) ReSQue has the least query depth at SGD's number of "
     "queries; for privacy it needs the fewest gradients while d << n^(4/3), and about n while "
     "d <= n^(1/2)."
 )
+#: What stands below the picture.
 CAPTION = (
     "Our drawing of the rates in Tables 1 and 2 (theorems resque.table1 and resque.table2), "
     "without constants and logarithms, in units with Lipschitz constant and radius 1; the paper's "
@@ -40,19 +43,25 @@ CAPTION = (
     "row AFKT21, KLL21's powers of the privacy ε, the rate behind DBW12, and of what only the "
     "data hold BJL+19's computational depth and n^(9/2) of BFTT19."
 )
+#: What is said of it besides.
 NOTES = (
     "Constants and logarithms are left out: where two methods are within a constant of each other, "
     "these curves do not say which is better.",
     "GLL22 asks for function values, not gradients: another oracle.",
 )
+#: Sizes of the runs, where no others are asked for.
 SIZES: dict[str, Any] = {"points": 49, "thetas": tuple(Fraction(k, 12) for k in range(25))}
 #: A crossing is where it should be when its logarithm is this near.
 NEAR = 1e-9
 #: The window's curves are drawn this many powers of ten beyond its ends.
 BEYOND = 1.0
+#: The row of ReSQue among parallel methods.
 PARALLEL = "Theorem 1"
+#: The row of ReSQue among private ones.
 PRIVATE = "Theorem 4"
+#: d is n to this power where its gradients meet those of another method.
 MEET = Fraction(4, 3)
+#: d is at most n to this power while it takes about n gradients.
 LINEAR_UNTIL = Fraction(1, 2)
 
 

@@ -14,6 +14,7 @@ from bounds.resque.tables_private import EXPONENTS
 from bounds.resque.tables_private import QUERIES as GRADIENTS
 from bounds.resque.tables_private import ROWS as PRIVATE_ROWS
 
+#: Of Table 1.
 COLUMNS = (DEPTH, WORK, QUERIES)
 #: Row and column -> what of it is recalled: not read in the paper, so never a quotation of it.
 RECALLED: dict[tuple[str, str], str] = {

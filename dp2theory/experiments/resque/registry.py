@@ -32,6 +32,7 @@ class Entry:
     takes_dimension: bool = False
 
 
+#: Every figure on ReSQue by its name on the command line.
 FIGURES: dict[str, Entry] = {
     "resque-table1": Entry(
         "parallel methods: rates beside measured depths and queries", "table1", 2, True

@@ -11,8 +11,10 @@ from dp2theory.experiments.figures.bench import Progress
 from dp2theory.experiments.figures.request import mapped
 from dp2theory.problems.validation import whole_number
 
+#: What a piece of work gives.
 T = TypeVar("T")
 
+#: d of the rates, where no other is given.
 DIMENSION = 10_000
 
 

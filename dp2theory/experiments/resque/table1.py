@@ -21,11 +21,14 @@ from dp2theory.resque.parallel_study import (
     parallel_study,
 )
 
+#: Its heading.
 TITLE = "Parallel methods: rates, and depths and queries of our runs"
+#: What is checked.
 CLAIM = (
     "ReSQue reaches accuracy ε in about ε^(-2/3) parallel rounds, d^(1/3) in the dimension, one "
     "round for each ball subproblem."
 )
+#: What stands below the picture.
 CAPTION = (
     "Rates: our evaluations of theorem resque.table1, without constants and logarithms, for L = R "
     "= 1. Recalled, not the paper's statement (* where it is a part): BJL+19's computational depth "
@@ -34,13 +37,16 @@ CAPTION = (
     "rates are of the worst function, these are not the worst. BJL+19 is not implemented. "
     "Constants of the runs are hand-chosen."
 )
+#: What is said of it besides.
 NOTES: tuple[str, ...] = (
     "Slopes are of least squares in log-log scale over all seeds; beside them the slopes of the "
     "rates at the same accuracies and dimensions.",
     "Slopes of total queries and of computational depth are shown, not gated: rates are upper "
     "bounds for the worst function.",
 )
+#: Said where scikit-learn is missing.
 NO_DATA = "scikit-learn is not installed: losses on real data were left out."
+#: Sizes of the runs, where no others are asked for.
 SIZES: dict[str, Any] = {
     "rate_accuracies": (0.1, 0.01, 0.001, 0.0001),
     "functions": ("max", "max-flat"),
@@ -57,10 +63,13 @@ ROWS = {
     "resque-1": "Theorem 1",
     "resque-2": "Theorem 2",
 }
+#: Methods whose slopes are gated.
 RESQUE = ("resque-1", "resque-2")
 #: Column of the table -> count of a run.
 COUNTS = {DEPTH: "query_depth", WORK: "computational_depth", QUERIES: "queries"}
+#: Between which the slope of query depth in 1/ε must be: the rate has 2/3.
 DEPTH_SLOPES = (0.5, 0.9)
+#: The same of its slope in d: the rate has 1/3.
 DIMENSION_SLOPES = (0.2, 0.45)
 #: f - f* is computed in floating point.
 ROUNDING = 1e-9

@@ -23,12 +23,15 @@ from dp2theory.experiments.resque.result import Gate, ResqueResult, ResqueVerdic
 from dp2theory.resque.private_ledger import ACCOUNTANTS
 from dp2theory.resque.private_study import METHODS, PrivateRow, PrivateStudy, private_study
 
+#: Its heading.
 TITLE = "Private methods: exponents of n, four accountants, and our runs"
+#: What is checked.
 CLAIM = (
     "By its rate private ReSQue needs the fewest gradients while d << n^(4/3); exact accounting of "
     "216 oracle calls is tighter than Rényi, that than truncated CDP, and that than advanced "
     "composition; in private runs its excess falls as n grows."
 )
+#: What stands below the picture.
 CAPTION = (
     "Exponents: our evaluations of theorem resque.table2, without constants and logarithms. "
     "Recalled, not the paper's statement (* where it is a part): the row AFKT21, KLL21's powers of "
@@ -37,11 +40,13 @@ CAPTION = (
     "without the failure probability of the drift bound and without calls of the bisection. Runs: "
     "l1 regression of random data, with both."
 )
+#: What is said of it besides.
 NOTES: tuple[str, ...] = (
     "Every ε is about the replacement of one record; the lower end is attained by a mechanism that "
     "the events describe, the upper end is proved for all of them.",
     "Runs have at most 10^4 records, where constants and logarithms decide and rates say little.",
 )
+#: Sizes of the runs, where no others are asked for.
 SIZES: dict[str, Any] = {
     "thetas": tuple(Fraction(k, 12) for k in (0, 3, 6, 9, 12, 15, 16, 18, 24)),
     "accounted": SETTINGS,
