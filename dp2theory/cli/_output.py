@@ -43,6 +43,11 @@ UNITS: dict[str, str] = {
 }
 
 
+#: Units as they are said of one thing.
+SINGULAR = {"coordinates": "coordinate", "nats": "nat", "passes": "pass", "records": "record",
+            "runs": "run", "snapshots": "snapshot", "steps": "step"}  # fmt: skip
+
+
 class Input(NamedTuple):
     """One resolved input of a command.
 
@@ -144,12 +149,21 @@ def emit(
         human()
 
 
+def worded(value: Any, unit: str) -> tuple[str, str]:
+    """A value and its unit as a person says them: ``("yes", "")``, ``("1", "run")``."""
+    if isinstance(value, bool):
+        return ("yes" if value else "no"), ""
+    if unit in ("1", "name"):
+        return str(value), ""
+    return str(value), SINGULAR.get(unit, unit) if value == 1 else unit
+
+
 def describe_inputs(inputs: Mapping[str, Any]) -> str:
     """The resolved inputs as lines for a person, one each, with units and where a default stood."""
     lines = []
     for name, given in inputs.items():
         entry = _input(name, given)
-        unit = "" if entry["unit"] in ("1", "name") else f" {entry['unit']}"
+        value, unit = worded(entry["value"], entry["unit"])
         origin = "  [default]" if entry["default"] else ""
-        lines.append(f"  {name.replace('_', '-')}: {entry['value']}{unit}{origin}")
+        lines.append(f"  {name.replace('_', '-')}: {value}{unit and ' '}{unit}{origin}")
     return "\n".join(lines)

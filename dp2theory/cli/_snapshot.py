@@ -1,10 +1,11 @@
 """The work of `dp2theory plan --method snapshot`: plan the releases, print them and the command."""
 
 import shlex
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.cli._inputs import positive, positive_integer, step_size
-from dp2theory.cli._output import Input, describe_inputs, emit
+from dp2theory.cli._output import Input, describe_inputs, emit, envelope
 from dp2theory.cli._plan_group import group_inputs, group_part, print_group
 from dp2theory.cli._progress import waiting
 from dp2theory.cli._setting import Setting
@@ -25,6 +26,7 @@ def plan_snapshots(
     clip_norm: float | None,
     learning_rate: float | None,
     group_size: int,
+    report: Path | None,
     json: bool,
     quiet: bool,
 ) -> None:
@@ -60,9 +62,15 @@ def plan_snapshots(
         inputs["statistic_clip_norm"] = Input(statistic_clip_norm, unit="norm of squared gradients")
     result = made.to_json() | {"train_command": train_command(setting, epsilon, made, inputs)}
     result |= group_part(group_size, made.event, setting, quiet=quiet)
+    if report is not None:
+        from dp2theory.cli._report import about
+        from dp2theory.report.html_snapshot import write_snapshot_report
+
+        document = envelope(COMMAND, inputs, result)
+        write_snapshot_report(report, document, about(document, [("the whole run", made.event)]))
     emit(
         COMMAND, inputs, result, json=json,
-        human=lambda: _print(made, result, inputs, quiet=quiet),
+        human=lambda: _print(made, result, inputs, report=report, quiet=quiet),
     )  # fmt: skip
 
 
@@ -90,7 +98,12 @@ def train_command(
 
 
 def _print(
-    made: "SnapshotPlan", result: dict[str, Any], inputs: dict[str, Any], *, quiet: bool
+    made: "SnapshotPlan",
+    result: dict[str, Any],
+    inputs: dict[str, Any],
+    *,
+    report: Path | None,
+    quiet: bool,
 ) -> None:
     settings = made.settings
     sigma0, refreshes = settings["snapshot_noise_multiplier"], settings["refreshes"]
@@ -125,3 +138,5 @@ def _print(
     for note in made.notes:
         print(f"note: {note}")
     print(f"run it with: {result['train_command']}")
+    if report is not None:
+        print(f"report: {report}")

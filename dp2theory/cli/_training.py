@@ -214,17 +214,30 @@ def train_request(request: Request) -> None:
         session.run()
         with waiting("accounting the ledgers", quiet=request.quiet):
             result = session.result()
+            violated = session.certificate is not None and session.certificate.violated
+            status = "violated" if violated else "ok"
             if request.out is not None:
-                session.save("ok")
+                session.save(status)
         if request.report is not None:
-            from dp2theory.report.html import write_runs_report
-
-            write_runs_report(request.report, envelope("train", session.resolved.inputs, result))
+            _write_report(request.report, session, envelope("train", session.resolved.inputs,
+                                                            result, status=status))  # fmt: skip
     emit(
-        "train", session.resolved.inputs, result, json=request.json,
+        "train", session.resolved.inputs, result, json=request.json, status=status,
         human=lambda: print_result(result, session.resolved.inputs, request),
     )  # fmt: skip
     exit_if_violated(result)
+
+
+def _write_report(path: Path, session: Session, document: dict[str, Any]) -> None:
+    from dp2theory.cli._report import about, by_event
+    from dp2theory.planning.comparison import costliest
+    from dp2theory.report.html_runs import write_runs_report
+
+    arms = [arm for arm in (session.method, session.compare) if arm is not None]
+    discarded = session.resolved.discarded
+    before = None if discarded is None else discarded.ledger
+    ledgers = by_event([(f"one run of {arm.method}", costliest(arm.runs, before)) for arm in arms])
+    write_runs_report(path, document, about(document, ledgers))
 
 
 @contextmanager

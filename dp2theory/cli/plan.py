@@ -22,10 +22,15 @@ if TYPE_CHECKING:
     from dp2theory.planning.pilot import PilotState
     from dp2theory.planning.plan import Plan
 
+#: What can be planned: the delay of DP², or the releases of the snapshot.
 METHODS = ("dp2", "snapshot")
+#: Samplings of the snapshot; the pilot of DP² draws Poisson batches.
 SAMPLINGS = ("poisson", "without-replacement", "with-replacement")
-RECORDS = 50  # points of the pilot's loss curve
+#: Points of the pilot's loss curve.
+RECORDS = 50
+#: Where a pilot goes that was stopped and has no --out.
 INTERRUPTED_FILE = "dp2theory-plan-interrupted.npz"
+#: The words of each advice.
 ADVICE = {
     "dp2": "use DP² (dp2)",
     "marginal": "DP², but it is close (marginal)",
@@ -128,7 +133,7 @@ def plan(
     if out is not None and (problem is None or no_pilot):
         raise ValueError(f"--out {out}: there is no pilot to keep without --problem, or with "
                          "--no-pilot")  # fmt: skip
-    _check_method(method, refreshes, statistic_clip_norm, out=out, report=report, damping=damping)
+    _check_method(method, refreshes, statistic_clip_norm, out=out, damping=damping)
     from dp2theory.planning.certified import DAMPING
 
     setting = resolve_setting(
@@ -154,6 +159,7 @@ def plan(
             clip_norm=clip_norm,
             learning_rate=learning_rate,
             group_size=group_size,
+            report=report,
             json=json,
             quiet=quiet,
         )

@@ -94,11 +94,15 @@ def _label(words: str, ends: Sequence[float], kind: str = "upper") -> str:
 
 
 def account_figure(
-    series: Mapping[str, Any], *, delta: float, tight: Mapping[str, float] | None = None
+    series: Mapping[str, Any],
+    *,
+    delta: float,
+    tight: Mapping[str, float] | None = None,
+    size: tuple[float, float] | None = None,
 ) -> Figure:
-    """One picture of an account; arguments as for `draw_against_steps`."""
+    """One picture of an account, so many inches; arguments as for `draw_against_steps`."""
     with styled():
-        figure, (axes,) = new_figure()
+        figure, (axes,) = new_figure(size=size)
         draw_against_steps(axes, series, delta=delta, tight=tight)
         return figure
 

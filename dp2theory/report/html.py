@@ -1,4 +1,4 @@
-"""Pages of plans, of training runs, and of problems that were planned and then run."""
+"""Pages of plans, and of problems that were planned and then run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from dp2theory.files import write_text
-from dp2theory.report import plots, tables
+from dp2theory.report import html_plots, plots, tables
 from dp2theory.report.html_numbers import Entry, datum, inputs_table, numbers_table
 from dp2theory.report.html_page import (
     About,
@@ -20,8 +20,10 @@ from dp2theory.report.html_page import (
     pictures,
     unit_of,
     verdict,
+    with_theorems,
     write_page,
 )
+from dp2theory.report.html_runs import runs_sections
 from dp2theory.report.tables import Markup
 
 ADVICE_TITLES = {
@@ -49,9 +51,9 @@ def plan_sections(document: Mapping[str, Any]) -> list[str]:
     parts = [_advice(plan), _plan_cards(document)]
     if plan["snr"]["blocks"]:
         with plots.styled():
-            left, (snr,) = plots.new_figure()
+            left, (snr,) = plots.new_figure(size=html_plots.SIZE)
             plots.draw_snr(snr, plan)
-            right, (losses,) = plots.new_figure()
+            right, (losses,) = plots.new_figure(size=html_plots.SIZE)
             plots.draw_pilot_loss(losses, plan)
         said = plan["snr"]["at_default_delay"]
         parts.append(
@@ -125,35 +127,11 @@ def _certified(plan: Mapping[str, Any]) -> list[str]:
         f"<ul>{said}</ul>",
         "<p>A priori values are proved upper ends, under the assumptions of their theorems; "
         "those from the pilot are estimates.</p>",
-        tables.html_table(tables.certified_header(plan), tables.certified_rows(plan)),
+        tables.html_table(
+            tables.certified_header(plan),
+            [[*row[:-1], with_theorems(row[-1])] for row in tables.certified_rows(plan)],
+        ),
     ]
-
-
-def runs_sections(document: Mapping[str, Any]) -> list[str]:
-    """The parts of a page of runs, its inputs apart.
-
-    Parameters
-    ----------
-    document : mapping
-        The object that ``dp2theory train --json`` prints.
-    """
-    result, inputs = document["result"], document["inputs"]
-    arms = [arm for arm in (result["method"], result["compare"]) if arm is not None]
-    parts = [_run_cards(result, inputs)]
-    if any(arm["mean_curve"]["losses"] for arm in arms):
-        caption = (
-            "Left: mean train loss; faint lines are single seeds. Right: final losses, grey "
-            "lines join the same seed, bars are means. Losses are computed on the records "
-            "without noise and are not covered by ε."
-        )
-        drawn = plots.runs_figure(arms)
-        parts.append(figure(drawn, "loss curves and final losses", caption, wide=True))
-    parts.append(tables.html_table(tables.RUN_HEADER, tables.run_rows(arms, plots.METHOD_NAMES)))
-    rows = tables.setting_rows(arms, plots.METHOD_NAMES)
-    parts.append("<h2>What was run</h2>")
-    parts.append(tables.html_table(tables.SETTING_HEADER, rows))
-    parts += notes("What the figures cover", result.get("notes", ()))
-    return parts
 
 
 def write_plan_report(
@@ -169,18 +147,6 @@ def write_plan_report(
         subtitle="Noise multiplier, delay and advice for a privacy budget",
         sections=plan_sections(document),
         about=about,
-    )
-
-
-def write_runs_report(path: str | Path, document: Mapping[str, Any]) -> None:
-    """Write the page of a training comparison; the file appears only when it is complete."""
-    name = document["inputs"]["problem"]["value"]
-    write_page(
-        path,
-        document,
-        title=f"Runs on {name}",
-        subtitle="A reference optimizer, with the ledger it wrote",
-        sections=runs_sections(document),
     )
 
 
@@ -232,8 +198,8 @@ def _plan_cards(document: Mapping[str, Any]) -> str:
             (shown("noise_multiplier", "chosen"), "noise multiplier σ [clip norms]"),
             (
                 Markup(f"ε ≤ {shown('epsilon.upper', 'upper')}"),
-                f"at δ = {tables.number(inputs['delta']['value'], 3)}, {plan['steps']:,} steps "
-                f"in all, for {unit_of(inputs)}",
+                f"proved upper end at δ = {tables.number(inputs['delta']['value'], 3)}, "
+                f"{plan['steps']:,} steps in all, for {unit_of(inputs)}",
             ),
             (recommended, f"delay s [steps]; default T // 40 = {delay['default']}"),
             (
@@ -242,45 +208,8 @@ def _plan_cards(document: Mapping[str, Any]) -> str:
             ),
             (
                 Markup(f"ε ≤ {shown('pilot.epsilon_spent.upper', 'upper', 4)}"),
-                f"spent by the pilot's {pilot['steps']:,} steps (part of the whole when the run "
-                "goes on from it)",
+                f"proved upper end, spent by the pilot's {pilot['steps']:,} steps (part of the "
+                "whole when the run goes on from it)",
             ),
         ]
     )
-
-
-def _run_cards(result: Mapping[str, Any], inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    epsilon = result["epsilon"]
-    entries = [
-        (tables.number(result["noise_multiplier"], 6), "noise multiplier σ [clip norms]"),
-        (
-            f"ε ≤ {tables.number(epsilon['upper'], 6)}",
-            f"{result['releases']:,} releases in all, for {unit_of(inputs)}",
-        ),
-    ]
-    if "group" in result:
-        group = result["group"]
-        entries.append(
-            (
-                f"ε ≤ {tables.number(group['epsilon']['upper'], 6)}",
-                f"of the same run, for {group['size']} records of one person",
-            )
-        )
-    paired = result["paired"]
-    if paired is not None:
-        percent = 100 * (paired["ratio"]["value"] - 1)
-        compared = result["compare"]["method"]
-        entries.append(
-            (
-                f"{percent:+.1f} %",
-                f"mean final train loss against {plots.METHOD_NAMES.get(compared, compared)}"
-                f", {paired['pairs']} paired seeds",
-            )
-        )
-        entries.append(
-            (
-                tables.interval(paired["ratio"]["interval"], 4),
-                f"{paired['confidence']:.0%} interval of the ratio of means",
-            )
-        )
-    return cards(entries)

@@ -126,7 +126,9 @@ def _pictures(result: Mapping[str, Any], inputs: Mapping[str, Any], asked: str) 
         first = result["answers"][0]
         both = first.get("tightness") == "tight" and not result["explanation"]["exact"]
         tight = result["epsilon"] if both else None
-        drawn = curves.account_figure(result["against_steps"], delta=delta, tight=tight)
+        drawn = curves.account_figure(
+            result["against_steps"], delta=delta, tight=tight, size=html_plots.SIZE
+        )
         alt = f"ε against the number of steps at δ = {tables.number(delta, 3)}"
         caption = "ε after ever more steps of the run by the fast ends; triangle: the tight end."
         made.append(figure(drawn, alt, caption))
@@ -156,7 +158,7 @@ def _answers(document: Mapping[str, Any], asked: str) -> str:
         "accountant",
         f"{symbol} ≥ (attained)",
         f"{symbol} ≤ (proved)",
-        "releases",
+        "releases (counted)",
         "claim",
     )
     return tables.html_table(header, rows)
@@ -175,7 +177,8 @@ def _alternatives(document: Mapping[str, Any], asked: str) -> list[str]:
         ]
         for place, other in enumerate(others)
     ]
-    header = ("sampling", "relation", f"{SYMBOL[asked]} ≥", f"{SYMBOL[asked]} ≤")
+    symbol = SYMBOL[asked]
+    header = ("sampling", "relation", f"{symbol} ≥ (attained)", f"{symbol} ≤ (proved)")
     return [
         "<h2>The same noise, batches and steps with sampled batches</h2>",
         tables.html_table(header, rows),

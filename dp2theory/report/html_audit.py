@@ -76,10 +76,14 @@ def _cards(document: Mapping[str, Any], word: str) -> str:
     shown = datum(document, "result.epsilon.shown_lower", "lower", digits=4)
     upper = datum(document, "result.epsilon.accounted.upper", "upper", digits=6)
     sure = f"{100 * result['confidence']:.4g} %"
+    proved = "" if result["claimed"] else " (proved upper end)"
     return cards(
         [
             (Markup(f"ε ≥ {shown}"), f"measured, with confidence {sure}"),
-            (Markup(f"ε ≤ {upper}"), f"{word}, at δ = {tables.number(result['epsilon']['delta'])}"),
+            (
+                Markup(f"ε ≤ {upper}"),
+                f"{word}{proved}, at δ = {tables.number(result['epsilon']['delta'])}",
+            ),
             (
                 datum(document, "result.evidence.trials", digits=6),
                 "fresh runs on each of two data sets",
@@ -145,7 +149,11 @@ def _profile(document: Mapping[str, Any], word: str) -> str:
         ]
         for field in fields
     ]
-    return tables.html_table(("δ", "ε at least (measured)", f"ε {word}"), rows)
+    claim = (
+        "as reported" if document["result"]["claimed"] else "attained lower end, proved upper end"
+    )
+    header = ("δ", "ε at least (measured)", f"ε {word} ({claim})")
+    return tables.html_table(header, rows)
 
 
 def _attempts(document: Mapping[str, Any]) -> str:

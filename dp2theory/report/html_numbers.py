@@ -31,6 +31,7 @@ KINDS = {
     "measured": ("measured", "comes from runs that were made"),
     "reported": ("as reported", "another package's answer, not checked here"),
     "counted": ("counted", "an exact number of things"),
+    "given": ("given", "stands among the inputs"),
     "chosen": (
         "chosen",
         "set by the command so that the inputs are met, or by a stated rule; rounded up where it "
@@ -143,7 +144,7 @@ def inputs_table(inputs: Mapping[str, Mapping[str, Any]]) -> str:
             datum(document, f"inputs.{name}.value")
             if _is_number(entry["value"])
             else _words(entry["value"]),
-            "" if entry["unit"] in ("1", "name") else str(entry["unit"]),
+            _unit(entry["value"], str(entry["unit"])),
             "default or derived" if entry["default"] else "given",
         ]
         for name, entry in inputs.items()
@@ -152,10 +153,19 @@ def inputs_table(inputs: Mapping[str, Mapping[str, Any]]) -> str:
     return f"<div class='inputs'>{table}</div>"
 
 
+def _unit(value: Any, unit: str) -> str:
+    """The unit of an input; a dash for what is no quantity."""
+    if unit == "name" or isinstance(value, bool):
+        return "–"
+    return "no unit" if unit == "1" else unit
+
+
 def _words(value: Any) -> str:
     """An input that is no number."""
     if isinstance(value, list):
-        return ", ".join(map(_words, value))
+        return ", ".join(map(_words, value)) or "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
     return "–" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 

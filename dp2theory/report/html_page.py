@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +14,11 @@ from dp2theory.report import plots, tables
 from dp2theory.report.html_ledger import ledger_section
 from dp2theory.report.html_numbers import inputs_table, kinds_legend
 from dp2theory.report.html_style import STYLE
+from dp2theory.report.tables import Markup
+
+#: Ids of theorems in running text.
+_IDS = re.compile(r"\b(?:dp2|resque)\.[A-Za-z0-9.-]*[A-Za-z0-9]")
+_LINK = re.compile(r"<a href='#(?P<to>[^']*)'>(?P<said>[^<]*)</a>")
 
 
 @dataclass(frozen=True)
@@ -46,7 +52,7 @@ def page(title: str, body: Sequence[str], *, footer: str) -> str:
         "<meta http-equiv='Content-Security-Policy' content=\"default-src 'none'; "
         "img-src data:; style-src 'unsafe-inline'\">"
         f"<title>{html.escape(title)}</title><style>{STYLE}</style></head><body><main>\n"
-        + "\n".join(body)
+        + _linked("\n".join(body))
         + f"\n<footer>{html.escape(footer)}</footer></main></body></html>\n"
     )
 
@@ -89,12 +95,29 @@ def write_page(
     write_text(path, page(title, body, footer=footer))
 
 
+def theorem_link(name: str) -> Markup:
+    """The id of a theorem, linked to its statement where the page has it (see `page`)."""
+    return Markup(f"<a href='#{html.escape(name)}'>{html.escape(name)}</a>")
+
+
+def with_theorems(text: str) -> Markup:
+    """`text`, escaped, with the ids of theorems in it linked to their statements."""
+    return Markup(_IDS.sub(lambda found: theorem_link(found[0]), html.escape(text)))
+
+
+def _linked(body: str) -> str:
+    """`body` without the links that lead to nothing on it."""
+    there = set(re.findall(r"<p id='([^']*)'>", body))
+    return _LINK.sub(lambda link: link[0] if link["to"] in there else link["said"], body)
+
+
 def theorem_section(theorems: Sequence[Mapping[str, str]]) -> list[str]:
     """The theorems that a page names, each with what it says."""
     if not theorems:
         return []
     shown = [
-        f"<p><b>{html.escape(each['id'])}</b>: {html.escape(each['title'])}<br>"
+        f"<p id='{html.escape(each['id'])}'><b>{html.escape(each['id'])}</b>: "
+        f"{html.escape(each['title'])}<br>"
         f"<code>{html.escape(each['statement'])}</code></p>"
         for each in theorems
     ]
@@ -110,21 +133,25 @@ def _making(document: Mapping[str, Any], about: About) -> list[str]:
     parts = ["<h2>How this was made</h2>"]
     if about.command:
         parts.append(f"<pre class='command'>{html.escape(about.command)}</pre>")
-    told = {"status": str(document["status"])}
-    if "seeds" in document["result"]:
-        told["seeds"] = ", ".join(map(str, document["result"]["seeds"]))
-    told |= {
-        name: str(document["inputs"][name]["value"])
-        for name in ("seed", "seeds")
-        if name in document["inputs"] and name not in told
-    }
-    if document["command"] == "account":
-        told["seed"] = "none: nothing random is in it"
+    told = {"status": str(document["status"]), **_seeds(document)}
     told |= about.versions or {"dp2theory": str(document["version"])}
     items = "".join(
         f"<dt>{html.escape(name)}</dt><dd>{html.escape(value)}</dd>" for name, value in told.items()
     )
     return [*parts, f"<dl>{items}</dl>"]
+
+
+def _seeds(document: Mapping[str, Any]) -> dict[str, str]:
+    """The seeds of what was random: those of each run, or the one that all come from."""
+    seeds = document["result"].get("seeds")
+    if seeds is not None:
+        return {"seeds": ", ".join(map(str, seeds)) or "none: there are no runs"}
+    inputs = document["inputs"]
+    if "seed" not in inputs:
+        return {"seed": "none: nothing random is in it"}
+    first = int(inputs["seed"]["value"])
+    count = int(inputs["seeds"]["value"]) if "seeds" in inputs else 1
+    return {"seed": str(first)} if count == 1 else {"seeds": f"{first} to {first + count - 1}"}
 
 
 def unit_of(inputs: Mapping[str, Mapping[str, Any]]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from dp2theory.report.plots import METHOD_COLOURS, MUTED, new_figure, plain_text, styled
@@ -14,6 +15,11 @@ if TYPE_CHECKING:
 
 UPPER, LOWER, BAD, CLOSE = "#0072B2", "#009E73", "#D55E00", "#E69F00"
 VERDICT_COLOURS = {"holds": "#009E73", "violated": BAD}
+#: Inches: a column of a page, and a phone's screen, show letters of this size without shrinking.
+WIDTH = 5.0
+SIZE = (WIDTH, 3.4)
+#: Letters of a name down the left side before it is broken in two lines, and what that takes.
+LETTERS, ROW = 26, 0.46
 #: Theorems in one picture.
 MOST = 40
 _CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#332288", "#999933")
@@ -37,7 +43,7 @@ def answers_figure(answers: Sequence[tuple[str, Any, Any, str]], quantity: str) 
         Name of the horizontal axis.
     """
     with styled():
-        figure, (axes,) = new_figure(size=(6.4, 1.6 + 0.42 * len(answers)))
+        figure, (axes,) = new_figure(size=(WIDTH, 1.6 + ROW * len(answers)))
         axes.set_title("Answers, by accountant")
         axes.set_xlabel(quantity)
         for row, (_, lower, upper, kind) in enumerate(answers):
@@ -60,7 +66,7 @@ def answers_figure(answers: Sequence[tuple[str, Any, Any, str]], quantity: str) 
 def remaining_figure(points: Sequence[tuple[str, Any]], target: float) -> Figure:
     """Upper ends of ε of what has run and of what may follow, with the budget as a line."""
     with styled():
-        figure, (axes,) = new_figure(size=(6.4, 3.0))
+        figure, (axes,) = new_figure(size=(WIDTH, 3.0))
         axes.set_title("ε against the budget")
         axes.set_xlabel("ε, upper end")
         for row, (_, value) in enumerate(points):
@@ -82,7 +88,7 @@ def profile_figure(points: Sequence[Mapping[str, Any]], word: str) -> Figure:
     from matplotlib.ticker import NullFormatter
 
     with styled():
-        figure, (axes,) = new_figure()
+        figure, (axes,) = new_figure(size=SIZE)
         axes.set_title(f"ε that was shown, and that is {word}")
         axes.set_xlabel("δ")
         axes.set_ylabel("ε")
@@ -110,11 +116,11 @@ def profile_figure(points: Sequence[Mapping[str, Any]], word: str) -> Figure:
         return figure
 
 
-def attempts_figure(attempts: Sequence[Mapping[str, Any]], most: int = 12) -> Figure:
+def attempts_figure(attempts: Sequence[Mapping[str, Any]], most: int = 8) -> Figure:
     """What each attack promised, on runs apart from those of the test."""
     shown = attempts[:most]
     with styled():
-        figure, (axes,) = new_figure(size=(6.4, 1.4 + 0.28 * len(shown)))
+        figure, (axes,) = new_figure(size=(WIDTH, 1.4 + ROW * len(shown)))
         axes.set_title("Attacks, by the ε they promised")
         axes.set_xlabel("ε promised (estimate)")
         axes.barh(range(len(shown)), [each["promise"] for each in shown], color=CLOSE, height=0.6)
@@ -125,9 +131,10 @@ def attempts_figure(attempts: Sequence[Mapping[str, Any]], most: int = 12) -> Fi
 def cells_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Figure:
     """Final train loss of each cell: a point for each seed, a bar for the mean."""
     with styled():
-        figure, (axes,) = new_figure(size=(6.4, 1.5 + 0.42 * len(cells)))
+        figure, (axes,) = new_figure(size=(WIDTH, 1.5 + ROW * len(cells)))
         axes.set_title("Final train loss")
         axes.set_xlabel("mean train loss")
+        axes.locator_params(axis="x", nbins=5)
         for row, (cell, colour) in enumerate(zip(cells, _colours(cells), strict=True)):
             losses = [
                 loss for run in cell["runs"] if (loss := finite(run["train_loss"])) is not None
@@ -143,7 +150,7 @@ def cells_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> F
 def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Figure:
     """Train loss against steps, a line for each run, a colour for each cell."""
     with styled():
-        figure, (axes,) = new_figure()
+        figure, (axes,) = new_figure(size=SIZE)
         axes.set_title("Train loss, run by run")
         axes.set_xlabel("step")
         axes.set_ylabel("mean train loss")
@@ -161,6 +168,55 @@ def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> 
                     )  # fmt: skip
         if axes.lines and len(cells) <= len(_CYCLE):
             axes.legend(loc="best", fontsize=8)
+        return figure
+
+
+def certificate_figure(bounds: Sequence[Mapping[str, Any]]) -> Figure:
+    """What theorems allow of the gaps of some runs, over what was measured, with intervals."""
+    with styled():
+        figure, (axes,) = new_figure(size=(WIDTH, 1.8 + ROW * len(bounds)))
+        axes.set_title("Gaps of the runs, and their bounds")
+        axes.set_xlabel("gap [loss]")
+        for row, each in enumerate(bounds):
+            for field, mark, colour in (("gap", "o", LOWER), ("bound", "v", UPPER)):
+                colour = colour if each["holds"] else BAD
+                value, interval = finite(each[field]), each[f"{field}_interval"]
+                ends = [e for end in (interval or {}).values() if (e := finite(end)) is not None]
+                if len(ends) == 2:
+                    axes.plot(ends, [row, row], color=colour, linewidth=3, alpha=0.4)
+                if value is not None:
+                    axes.plot(value, row, marker=mark, color=colour, linestyle="none")
+        axes.plot([], [], marker="o", color=LOWER, linestyle="none", label="measured")
+        axes.plot([], [], marker="v", color=UPPER, linestyle="none", label="bound")
+        axes.legend(loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=2)
+        _rows(axes, [f"{each['theorem']}: {each['gap_of']}" for each in bounds])
+        return figure
+
+
+def noises_figure(noises: Sequence[tuple[str, Any]], without: float) -> Figure:
+    """Noise of each kind of release of a plan for snapshots.
+
+    Parameters
+    ----------
+    noises : sequence of (name, noise multiplier)
+    without : float
+        Noise multiplier of gradients if nothing else were released.
+    """
+    from matplotlib.ticker import NullFormatter
+
+    with styled():
+        figure, (axes,) = new_figure(size=(WIDTH, 1.8 + ROW * len(noises)))
+        axes.set_title("Noise of each release")
+        axes.set_xlabel("noise multiplier")
+        for row, (_, value) in enumerate(noises):
+            axes.plot(value, row, marker="o", color=UPPER)
+        axes.axvline(without, color=MUTED, linestyle="--", linewidth=1.2)
+        axes.set_xscale("log")
+        values = [value for _, value in noises]
+        axes.set_xlim(min([*values, without]) / 1.6, max(values) * 1.6)
+        axes.xaxis.set_major_formatter(_plain)
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        _rows(axes, [name for name, _ in noises])
         return figure
 
 
@@ -182,7 +238,7 @@ def _slacks(verdicts: Sequence[Mapping[str, Any]], limits: tuple[float, float]) 
     from matplotlib.ticker import MaxNLocator, NullFormatter
 
     with styled():
-        figure, (axes,) = new_figure(size=(6.4, 1.6 + 0.24 * max(len(verdicts), 4)))
+        figure, (axes,) = new_figure(size=(WIDTH, 1.6 + 0.24 * max(len(verdicts), 4)))
         axes.set_title("Bound / measured, smallest that was found")
         axes.set_xlabel("bound / measured (1: tight; below 1: violated)")
         axes.set_xscale("log")
@@ -195,7 +251,7 @@ def _slacks(verdicts: Sequence[Mapping[str, Any]], limits: tuple[float, float]) 
         for row, each in enumerate(verdicts):
             colour = VERDICT_COLOURS.get(each["verdict"], MUTED)
             axes.plot(each["slack"], row, "o", color=colour)
-        _rows(axes, [str(each["id"]) for each in verdicts], size=7)
+        _rows(axes, [str(each["id"]) for each in verdicts], size=7.5, letters=48)
         return figure
 
 
@@ -203,11 +259,11 @@ def _plain(value: float, _position: float) -> str:
     return f"{value:.3g}"
 
 
-def _rows(axes: Axes, names: Sequence[str], size: float = 8.5) -> None:
+def _rows(axes: Axes, names: Sequence[str], size: float = 8.5, letters: int = LETTERS) -> None:
     """Names down the left side, the first on top."""
-    short = [name if len(name) <= 44 else name[:43] + "…" for name in names]
-    axes.set_yticks(range(len(short)), [plain_text(name) for name in short], fontsize=size)
-    axes.set_ylim(len(short) - 0.4, -0.6)
+    shown = ["\n".join(wrap(name, letters, max_lines=2, placeholder="…")) for name in names]
+    axes.set_yticks(range(len(names)), [plain_text(name) for name in shown], fontsize=size)
+    axes.set_ylim(len(names) - 0.4, -0.6)
     axes.grid(axis="x", color=MUTED, alpha=0.2)
     axes.grid(visible=False, axis="y")
 

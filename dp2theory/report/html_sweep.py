@@ -17,12 +17,12 @@ HEADER = (
     "method",
     "settings",
     "noise multiplier [clip norms] (chosen)",
-    "ε of one run [lower end, upper end] (proved)",
-    "seeds",
+    "ε of one run [nats] (attained lower end, proved upper end)",
+    "runs (counted)",
     "mean train loss (measured)",
-    "to the first (measured)",
+    "over the first (measured)",
     "its interval (estimate, 95 %)",
-    "diverged",
+    "diverged (counted)",
 )
 
 
@@ -98,7 +98,6 @@ def _group(document: Mapping[str, Any], place: int, group: Mapping[str, Any]) ->
         f"<h2>{html.escape(group['problem'])}</h2>",
         f"<p>{html.escape(sweep_tables.title(group))}.</p>",
         tables.html_table(HEADER, rows),
-        "<p></p>",
         pictures(
             figure(
                 html_plots.cells_figure(cells, labels),

@@ -8,6 +8,7 @@ import pytest
 from dp_accounting import GaussianDpEvent
 
 from tests.cli.conftest import validate
+from tests.report.reading import problems
 
 SIZES = "plan --method snapshot --dataset-size 20000 --batch-size 256 --epochs 20 --epsilon 2.8"
 SMALL = (
@@ -53,6 +54,17 @@ def test_json_and_plain_text_agree(cli):
     assert [float(sigma0), int(refreshes), float(sigma)] == [
         found["settings"]["snapshot_noise_multiplier"], 1, found["noise_multiplier"],
     ]  # fmt: skip
+
+
+def test_a_page_is_written_with_the_ledger_of_the_whole(cli, tmp_path):
+    report = tmp_path / "p.html"
+    document = cli(SIZES, f"--json --report {report}").document
+    page = report.read_text()
+    assert problems(page, document) == []
+    assert "Snapshot plan: sizes only" in page
+    assert "1560 times" in page
+    assert "seed</dt><dd>none: nothing random is in it" in page
+    assert f"report: {report}" in cli(SIZES, f"--report {report}").out
 
 
 @pytest.mark.parametrize("extra", ["", "--refreshes 3", "--statistic-clip-norm 0.4 --refreshes 2"])

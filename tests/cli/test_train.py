@@ -6,6 +6,7 @@ import math
 import pytest
 
 from tests.cli.conftest import validate
+from tests.report.reading import problems
 
 PROBLEM = "--problem het:n=1500,d=20,amin=1/10,avg=4,seed=7 --batch-size 100 --steps 160"
 TRAIN = f"train {PROBLEM}"
@@ -181,6 +182,10 @@ def test_out_and_report_are_written(cli, tmp_path):
     assert "http:" not in page
     assert "https:" not in page
     assert "2 paired seeds" in page
+    assert problems(page, document) == []
+    for words in ("as JSON</summary>", "dp2theory train --problem", "dp-accounting</dt>",
+                  "<dt>seeds</dt><dd>0 to 1</dd>"):  # fmt: skip
+        assert words in page, words
     assert sorted(path.name for path in tmp_path.iterdir()) == ["r.html", "r.json"]
 
 
@@ -355,7 +360,7 @@ def test_runs_are_kept_when_the_user_stops_the_report(cli, tmp_path, monkeypatch
     def stop(*_args):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("dp2theory.report.html.write_runs_report", stop)
+    monkeypatch.setattr("dp2theory.report.html_runs.write_runs_report", stop)
     monkeypatch.chdir(tmp_path)
     cli(TRAIN, "--method dp-sgd --epsilon 3 --report r.html").refused(130, "1 finished runs")
     document = json.loads((tmp_path / "dp2theory-train-interrupted.json").read_text())

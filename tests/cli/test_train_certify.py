@@ -8,6 +8,7 @@ import dp2theory.verification.certify as module
 import dp2theory.verification.certify_trace as module_trace
 from bounds import theorems
 from tests.cli.conftest import validate
+from tests.report.reading import problems
 
 TRAIN = (
     "train --problem least-absolute-deviations --batch-size 50 --steps 60 --method dp-sgd "
@@ -81,11 +82,21 @@ def test_clipping_in_a_run_is_refused_before_anything_is_written(cli, tmp_path):
     assert not out.exists()
 
 
-def test_a_violation_is_printed_and_exits_3(cli, monkeypatch):
+def test_a_violation_is_printed_and_exits_3(cli, monkeypatch, tmp_path):
     known = dict(theorems())
     left, right = known["dp2.master"].statement.args
     known["dp2.master"] = known["dp2.master"].with_statement(left <= right / 100)
     monkeypatch.setattr(module, "theorems", lambda: known)
+    report = tmp_path / "p.html"
+    outcome = cli(CERTIFY, f"--json --report {report}")
+    assert outcome.code == 3
+    document = json.loads(outcome.out)
+    validate(document)
+    assert document["status"] == "violated"
+    page = report.read_text()
+    assert "<div class='verdict broken'><strong>Violated" in page
+    assert "<p id='dp2.master'>" in page
+    assert problems(page, document) == []
     outcome = cli(CERTIFY)
     assert outcome.code == 3
     assert "NO" in outcome.out

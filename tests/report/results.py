@@ -55,6 +55,8 @@ def inputs() -> dict[str, Any]:
         "dataset_size": {"value": 40000, "unit": "records", "default": False},
         "delta": {"value": 1e-5, "unit": "probability", "default": True},
         "learning_rate": {"value": 13.2, "unit": "1", "default": False},
+        "seed": {"value": 7, "unit": "1", "default": False},
+        "tune": {"value": True, "unit": "yes or no", "default": False},
     }
 
 
@@ -101,3 +103,53 @@ def runs_document() -> dict[str, Any]:
         "schema": "dp2theory/train/1", "version": "9.8.7", "command": "train",
         "inputs": inputs(), "result": result, "status": "ok",
     }  # fmt: skip
+
+
+def certificate(*, violated: bool = False) -> dict[str, Any]:
+    def bound(theorem: str, kind: str, **more: Any) -> dict[str, Any]:
+        return {
+            "theorem": theorem, "gap_of": "mean over the <steps>", "reads": "raw gradients",
+            "kind": kind, "bound": 0.20192505174, "gap": 0.016137601231,
+            "bound_interval": {"lower": 0.2018, "upper": 0.2019} if kind == "estimate" else None,
+            "gap_interval": {"lower": 0.0129076, "upper": 0.0193675}, "runs_above": 0,
+            "holds": True,
+        } | more  # fmt: skip
+
+    last = {"gap": 0.25, "holds": False, "runs_above": 2} if violated else {}
+    return {
+        "statement": "an estimate over 2 runs, not for release: it reads raw gradients",
+        "runs": 2, "box": {"low": -1.0, "high": 1.0, "dimension": 10},
+        "optimal_value": 0.0043307, "trivial": 0.6324555, "vacuous": violated,
+        "violated": violated, "confidence": 0.95,
+        "bounds": [bound("dp2.master", "estimate"), bound("dp2.made", "upper", **last)],
+        "not_applicable": {"dp2.A": "it is about <decaying> step sizes"},
+    }  # fmt: skip
+
+
+def certified_runs(*, violated: bool = False) -> dict[str, Any]:
+    document = runs_document()
+    document["result"] |= {"compare": None, "paired": None,
+                           "certificate": certificate(violated=violated)}  # fmt: skip
+    document["status"] = "violated" if violated else "ok"
+    return document
+
+
+def snapshot_document() -> dict[str, Any]:
+    document = plan_document()
+    document["inputs"]["method"] = {"value": "snapshot", "unit": "name", "default": False}
+    del document["inputs"]["seed"]
+    document["result"] = {
+        "noise_multiplier": 0.90751562952, "noise_multiplier_without": 0.89957879174,
+        "settings": {"refreshes": 2, "period": 50, "snapshot_noise_multiplier": 6.657150673,
+                     "histogram_noise_multiplier": 99.0147542976},
+        "snapshot_share": 0.05, "histogram_share": 0.00022602,
+        "epsilon": {"lower": 2.799999998924242, "upper": 2.799999998924377}, "steps": 156,
+        "releases": [
+            {"what": "histogram", "count": 1, "noise_multiplier": 99.0147542976, "records": "all"},
+            {"what": "snapshot", "count": 2, "noise_multiplier": 6.657150673, "records": "all"},
+            {"what": "gradient", "count": 156, "noise_multiplier": 0.90751562, "records": "batch"},
+        ],
+        "events": "…", "reach": 597.87572, "notes": ["a <rule> of thumb"],
+        "train_command": "dp2theory train --problem '<NAME>' --method snapshot",
+    }  # fmt: skip
+    return document

@@ -12,11 +12,13 @@ from dp2theory.report import html_ledger, html_numbers, html_page, html_plots, t
 from dp2theory.report.html import write_plan_report
 from dp2theory.report.html_account import write_account_report
 from dp2theory.report.html_audit import write_optimizer_audit_report
+from dp2theory.report.html_runs import write_runs_report
+from dp2theory.report.html_snapshot import write_snapshot_report
 from dp2theory.report.html_sweep import write_sweep_report
 from dp2theory.report.html_verify import write_verify_report
 from tests.report import documents
 from tests.report.reading import fields, problems
-from tests.report.results import plan_document
+from tests.report.results import certified_runs, plan_document, runs_document, snapshot_document
 from tests.report.test_html import self_contained
 
 
@@ -24,6 +26,12 @@ def evil_plan():
     document = plan_document(reason=documents.EVIL, notes=[documents.EVIL])
     document["inputs"]["problem"]["value"] = documents.EVIL
     document["result"]["group"] = {"size": 3, "epsilon": {"lower": 9.0, "upper": 10.5}}
+    return document
+
+
+def evil(document):
+    """The document with a name in it that would break a page."""
+    document["inputs"]["problem"]["value"] = documents.EVIL
     return document
 
 
@@ -38,6 +46,20 @@ PAGES = {
     "plan": (write_plan_report, evil_plan,
              "noise_multiplier epsilon.upper epsilon.lower steps delay.recommended delay.default "
              "snr.at_default_delay pilot.epsilon_spent.upper pilot.steps group.epsilon.upper"),
+    "plan, snapshot": (write_snapshot_report, lambda: evil(snapshot_document()),
+                       "noise_multiplier noise_multiplier_without epsilon.upper epsilon.lower "
+                       "settings.refreshes settings.period settings.snapshot_noise_multiplier "
+                       "snapshot_share reach releases.0.count releases.2.noise_multiplier"),
+    "train": (write_runs_report, lambda: evil(runs_document()),
+              "noise_multiplier epsilon.upper epsilon.lower compare.epsilon.upper releases "
+              "method.mean_train_loss compare.mean_train_loss paired.ratio.value "
+              "paired.ratio.interval.upper paired.difference.mean"),
+    "train, certified": (write_runs_report, lambda: evil(certified_runs()),
+                         "certificate.bounds.0.bound certificate.bounds.0.bound_interval.upper "
+                         "certificate.bounds.1.gap_interval.lower certificate.trivial "
+                         "certificate.optimal_value certificate.bounds.0.runs_above"),
+    "train, violated": (write_runs_report, lambda: evil(certified_runs(violated=True)),
+                        "certificate.bounds.1.gap"),
     "account": (write_account_report, documents.account_document,
                 "epsilon.upper epsilon.lower steps answers.0.epsilon.lower answers.1.epsilon.upper "
                 "peers.0.value alternatives.0.epsilon.upper"),
@@ -99,7 +121,7 @@ def test_numbers_are_those_of_the_json_rounded_against_us(made):
     given = {
         f"inputs.{name}.value"
         for name, entry in document["inputs"].items()
-        if isinstance(entry["value"], int | float)
+        if isinstance(entry["value"], int | float) and not isinstance(entry["value"], bool)
     }
     assert given <= fields(page)
 
@@ -153,8 +175,37 @@ def test_verdicts_are_worded():
         "verify": "No violation was found 2 theorems were looked at",
         "verify, violated": "1 of 3 theorems are violated dp2.master.",
         "account, remaining": "2265 steps remain",
+        "train, certified": "An estimate over 2 runs, not for release: it reads raw gradients.",
+        "train, violated": "Violated: a measured gap is above its bound dp2.made: the bound on "
+        "the gap of the mean over the <steps> is 0.201926, and measured is 0.25.",
     }.items():
         assert words in self_contained(written(name)[0]).text, name
+
+
+def test_a_violation_stands_on_top_in_a_red_box():
+    for name in PAGES:
+        body = written(name)[0].split("<main>")[1]
+        first = body.split("</p>")[1].strip()
+        assert first.startswith("<div class='verdict broken'>") == ("violated" in name), name
+        assert ("class='verdict broken'" in body) == ("violated" in name), name
+
+
+def test_theorems_are_linked_where_the_page_states_them_and_nowhere_else():
+    page = written("train, violated")[0]
+    assert "<a href='#dp2.made'>dp2.made</a>" in page
+    assert "<p id='dp2.made'>" in page
+    assert "'#dp2.master'" not in page
+    assert "dp2.master" in page
+    assert html_page.with_theorems("<see dp2.A, and resque.E1.>").count("<a href=") == 2
+
+
+def test_inputs_have_units_and_words():
+    text = self_contained(written("train")[0]).text
+    for words in ("dataset size 40,000 records given", "learning rate 13.2 no unit given",
+                  "tune yes – given", "delta 1e-05 probability default or derived"):  # fmt: skip
+        assert words in text, words
+    assert "seed 7" in text
+    assert "seed none: nothing random is in it" in self_contained(written("plan, snapshot")[0]).text
 
 
 def test_many_theorems_take_several_pictures_on_one_scale():
