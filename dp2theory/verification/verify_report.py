@@ -124,7 +124,7 @@ class Verdict:
         counts: dict[str, int] = {}
         for each in self.tested:
             counts[each.on] = counts.get(each.on, 0) + each.count
-        said = [f"{count} {on}" for on, count in counts.items() if count]
+        said = [f"{n} {on if n > 1 else on.removesuffix('s')}" for on, n in counts.items() if n]
         return f"tested on {', '.join(said)}" if said else "not tested"
 
     def to_json(self) -> dict[str, Any]:

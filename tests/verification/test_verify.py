@@ -137,6 +137,7 @@ def test_words_claim_no_more_than_was_done():
     assert verdict(Test("models", "m", 3), Test(RUNS, "r", 8)).words == (
         "tested on 3 models, 8 runs"
     )
+    assert verdict(Test("models", "m", 1)).words == "tested on 1 model"
 
 
 @pytest.mark.parametrize(
