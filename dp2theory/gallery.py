@@ -217,7 +217,16 @@ def kept(figure: str, problem: str | None, folder: Path) -> Picture | None:
     from dp2theory.report.figures import paths_of
 
     path = paths_of(folder, figure, problem, ())["json"]
-    return Picture(json.loads(path.read_text(encoding="utf-8"))) if path.exists() else None
+    if not path.exists():
+        return None
+    try:
+        picture = Picture(json.loads(path.read_text(encoding="utf-8")))
+        picture.section()  # it has all that the page says of it
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise ValueError(
+            f"{path}: holds no figure ({type(error).__name__}: {error}); delete it, or draw it"
+        ) from None
+    return picture
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -247,7 +256,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     folder, target = options.docs / "figures", options.docs / "figures.md"
     folder.mkdir(parents=True, exist_ok=True)
     minutes = minutes_on(target.read_text(encoding="utf-8")) if target.exists() else {}
-    drawn: dict[tuple[str, str | None], Picture] = {}
+    # Read before anything is drawn: a file that cannot be used would be found hours later.
+    drawn = {one: kept(*one, folder) for one in GALLERY if one not in chosen}
     for part in PARTS:
         ours = [one for one in chosen if (one[1] is not None) == part]
         before = _cpu_minutes()
@@ -271,7 +281,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             minutes[part] = f"{_cpu_minutes() - before:.1f}"
             if part and found:
                 del minutes[part]
-    pictures = [drawn.get(one) or kept(*one, folder) for one in GALLERY]
+    pictures = [drawn[one] for one in GALLERY]
     write_text(target, page([one for one in pictures if one is not None], minutes))
     sys.stdout.write(f"{_cpu_minutes():.1f} CPU minutes\n")
     return 0
@@ -284,4 +294,7 @@ def _cpu_minutes() -> float:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    from dp2theory.cli._exit import guard
+
+    with guard():  # a file that cannot be used is one line, as on the command line
+        raise SystemExit(main())

@@ -105,7 +105,7 @@ class Store:
         Raises
         ------
         ValueError
-            If the row was changed after it was written.
+            If the row was changed after it was written, or holds no result.
         """
         query = "SELECT code, task, result, digest FROM results WHERE key = ?"
         arguments: tuple[str, ...] = (key,)
@@ -118,7 +118,14 @@ class Store:
         code, task, result, digest = row
         if digest != _digest(key, code, task, result):
             raise ValueError(f"store={str(self.path)!r}: the row of key {key} is damaged")
-        return TaskResult.from_json(json.loads(result))
+        try:
+            return TaskResult.from_json(json.loads(result))
+        except (
+            ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError
+        ) as error:  # fmt: skip
+            raise ValueError(
+                f"store={str(self.path)!r}: the row of key {key} holds no result: {error}"
+            ) from None
 
     def put(self, key: str, task: Task, result: TaskResult) -> None:
         """Append a result; the same one again changes nothing.

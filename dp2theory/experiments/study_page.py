@@ -98,7 +98,7 @@ def _in_all(path: Path, facts: Mapping[str, Any], effort: Mapping[str, Any]) -> 
         if all(before[name] == facts[name] for name in ("code", "seeds_from")):
             for name in ("wall_seconds", "cpu_seconds", "attempts"):
                 total[name] += int(before[name])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, ValueError, KeyError, TypeError, ArithmeticError, RecursionError):
         pass  # nothing there, or nothing of ours
     return total
 

@@ -108,10 +108,16 @@ def account_figure(
 
 
 def save_picture(figure: Figure, path: str | Path) -> None:
-    """Write the figure as PNG or SVG, by the name's ending; whole or not there."""
+    """Write the figure as PNG or SVG, by the name's ending; whole or not there.
+
+    The same figure gives the same bytes: no date is in it.
+    """
 
     def write(temporary: Path) -> None:
+        ending = temporary.suffix.lower().removeprefix(".")
         with styled():
-            figure.savefig(temporary, format=temporary.suffix.lower().removeprefix("."))
+            figure.savefig(
+                temporary, format=ending, metadata={"Date": None} if ending == "svg" else None
+            )
 
     write_through(path, write)

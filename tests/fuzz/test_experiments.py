@@ -3,19 +3,32 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import tomllib
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from dp2theory import gallery
+from dp2theory.experiments import store as store_module
 from dp2theory.experiments.spec import parse_spec, read_spec
 from dp2theory.experiments.store import Store
+from dp2theory.experiments.tasks import code_id
 from dp2theory.planning import state
 from dp2theory.planning.pilot import run_pilot
-from tests.experiments.runs import PROBLEM, made_up, tasks
-from tests.fuzz.mutations import JUNK, LIGHT_AND_HEAVY, altered, clock, damaged, fuzz, refusal
+from tests.experiments.runs import PROBLEM, TASK, made_up, tasks
+from tests.fuzz.mutations import (
+    JUNK,
+    LIGHT_AND_HEAVY,
+    altered,
+    clock,
+    damaged,
+    fuzz,
+    refusal,
+    text_of,
+)  # fmt: skip
 from tests.planning.small import SIGMA, small_budget, small_problem
 
 SPEC = f"""
@@ -108,6 +121,61 @@ def test_bytes_of_stores(tmp_path, many):
         refusal(path, use)
 
     fuzz(damaged(good), check, 25 * many)
+
+
+@pytest.mark.parametrize("many", LIGHT_AND_HEAVY)
+def test_values_of_stores(tmp_path, many):
+    """Rows whose digest is right, whatever they hold: of another version, say, or made by hand."""
+    path, key = tmp_path / "runs.sqlite", TASK.key()
+
+    def use(file):
+        with Store(file) as store:
+            found = store.get(key)
+            assert found is not None
+            found.to_json()
+
+    def check(document):
+        path.unlink(missing_ok=True)
+        Store(path).close()
+        fields = (key, code_id(), "a task", text_of(document))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(
+                "INSERT INTO results (key, code, task, result, digest) VALUES (?, ?, ?, ?, ?)",
+                (*fields, store_module._digest(*fields)),
+            )
+        refusal(path, use)
+
+    good = made_up().to_json()
+    check(good)
+    assert refusal(path, use) is None
+    fuzz(altered(good), check, 25 * many)
+
+
+DRAWN = {
+    "result": {
+        "figure": "drift",
+        "title": "title",
+        "caption": "caption",
+        "verdict": {"claim": "claim", "text": "text", "holds": True, "gates": [
+            {"name": "a gate", "holds": True, "text": "text"}]},
+        "files": {"png": "drift.png", "json": "drift.json"},
+        "seeds": {"evaluation": [1], "tuning": []},
+    }
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("many", LIGHT_AND_HEAVY)
+def test_figures_that_the_gallery_keeps(tmp_path, many):
+    path = tmp_path / "drift.json"
+
+    def check(content):
+        path.write_bytes(content if isinstance(content, bytes) else text_of(content).encode())
+        refusal(path, lambda file: gallery.kept("drift", None, file.parent))
+
+    check(DRAWN)
+    assert refusal(path, lambda file: gallery.kept("drift", None, file.parent)) is None
+    fuzz(altered(DRAWN), check, 40 * many)
+    fuzz(damaged(json.dumps(DRAWN).encode()), check, 40 * many)
 
 
 @pytest.fixture(scope="module")
