@@ -15,7 +15,6 @@ import math
 from collections.abc import Sequence
 
 import dp_accounting
-import numpy as np
 from dp_accounting.privacy_accountant import NeighboringRelation
 from scipy import optimize
 
@@ -31,9 +30,9 @@ from accountants.group_chain import (
     group_move,
     log_chain_factor,
 )
-from accountants.profiles import gaussian_error, log_gaussian_delta
+from accountants.profiles import composed_gap, gaussian_log_delta_upper
 from accountants.relations import ONE_RECORD
-from accountants.rounding import above, exp_bracket
+from accountants.rounding import exp_bracket
 from accountants.sampling import GroupedPoisson, OracleDraws, Poisson
 from accountants.walk import Leaf, Release, leaves
 
@@ -205,18 +204,11 @@ class GroupAccountant(ExactAccountant):
         if self._non_private:
             return 0.0
         relation = self.neighboring_relation
-        moves = [
-            count * (group_move(leaf, self._size, relation) / leaf.noise_multiplier) ** 2
+        gap = composed_gap(
+            (group_move(leaf, self._size, relation) / leaf.noise_multiplier, count)
             for leaf, count in self._single._counts.items()
-        ]
-        gap = above(math.sqrt(math.fsum(moves)), 4)
-        if gap == 0 or epsilon == math.inf:
-            return -math.inf
-        if not math.isfinite(gap):
-            return 0.0
-        with np.errstate(all="ignore"):
-            value = float(log_gaussian_delta(epsilon, gap))
-        return min(0.0, value + gaussian_error(epsilon, gap)) if value > -math.inf else -math.inf
+        )
+        return gaussian_log_delta_upper(epsilon, gap)
 
     def explain(self, event: dp_accounting.DpEvent) -> Explanation:
         """Which theorem gives each end for the releases of ``event``; see `ExactAccountant`."""

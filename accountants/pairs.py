@@ -292,7 +292,13 @@ def _slope(u: float, means: Array) -> float:
 
 
 def log_delta_by_intervals(pair: MixturePair, epsilon: float) -> tuple[float, float]:
-    """log of P(S) - exp(ε) Q(S), S the outputs whose loss exceeds ε; and the rounding bar."""
+    """log of P(S) - exp(ε) Q(S), S the outputs whose loss exceeds ε; and the rounding bar.
+
+    Raises
+    ------
+    AccuracyError
+        If the difference is within the rounding of its two terms, or ε is above 600.
+    """
     if epsilon > 600:
         raise AccuracyError(f"epsilon={epsilon:g} is too large for a pair of two mixtures")
     reach = 40.0 + pair.gap + epsilon * 2 / pair.typical_gap
@@ -317,8 +323,13 @@ def log_delta_by_intervals(pair: MixturePair, epsilon: float) -> tuple[float, fl
     second = math.exp(epsilon) * math.fsum(_mass(pair.lower, pair.rest, a, b) for a, b in inside)
     value = first - second
     bar = 64 * _UNIT * (first + second)
-    if value <= bar:
+    if not first > 0:  # no such outputs, or none within 40 standard deviations
         return -math.inf, 0.0
+    if value <= bar:
+        raise AccuracyError(
+            f"delta at epsilon = {epsilon:.6g} is below the rounding of the two chances, "
+            f"{first:.3g}, whose difference it is"
+        )
     return math.log(value), -math.log1p(-bar / value) + 1e-15
 
 

@@ -8,6 +8,7 @@ and distribution function, R(x) = (1 - Phi(x))/phi(x) is the Mills ratio.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.polynomial.legendre import leggauss
@@ -15,12 +16,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from accountants.relations import Direction
+from accountants.rounding import above
 
 _NODES, _WEIGHTS = leggauss(12)
 _NARROW = 0.5
 _UNIT = 2.0**-53
 _FLAT = 200.0  # units of rounding of the Mills ratios and logarithms
 _HALF_LOG_TWO_PI = 0.5 * math.log(2 * math.pi)
+_LARGEST_GAP = 1e100  # its square, and that of ε over it, are doubles
 
 
 def _log_normal_density(x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -103,6 +106,31 @@ def gaussian_error(epsilon: float, gap: float) -> float:
     """Error bar of ``log_gaussian_delta``, absolute in log δ."""
     start = epsilon / gap - 0.5 * gap
     return _UNIT * (_FLAT + 4 * (abs(start) + 2) * (abs(epsilon) / gap + gap))
+
+
+def composed_gap(gaps: Iterable[tuple[float, int]]) -> float:
+    """Gap of plain Gaussian releases together, sqrt(sum n g^2), rounded up.
+
+    Parameters
+    ----------
+    gaps : iterable of (float, int)
+        Shift over noise standard deviation of each, and its number of uses.
+    """
+    total = math.hypot(*(gap * math.sqrt(count) for gap, count in gaps))
+    return above(total, 4) if total > 0 else 0.0
+
+
+def gaussian_log_delta_upper(epsilon: float, gap: float) -> float:
+    """Upper bound on ``log_gaussian_delta`` with its error bar, for any gap >= 0 and ε >= 0."""
+    if gap == 0 or epsilon == math.inf:
+        return -math.inf
+    if gap > _LARGEST_GAP:
+        return 0.0
+    with np.errstate(all="ignore"):
+        value = float(log_gaussian_delta(epsilon, gap))
+    if math.isnan(value):
+        return 0.0
+    return min(0.0, value + gaussian_error(epsilon, gap)) if value > -math.inf else -math.inf
 
 
 def sampled_delta(

@@ -42,8 +42,10 @@ def real(name: str, value: Any, allowed: str = "a real number") -> float:
     return result
 
 
-def reals(name: str, values: Any, allowed: str) -> NDArray[np.float64]:
+def reals(name: str, values: Any, allowed: str, *, nan: bool = False) -> NDArray[np.float64]:
     """Return ``values`` as floats of any shape; refuse NaN and what is not made of real numbers.
+
+    ``nan`` lets NaN pass, where what it means is said elsewhere.
 
     NumPy would take text, truth values and complex numbers for real ones.
     """
@@ -52,7 +54,7 @@ def reals(name: str, values: Any, allowed: str) -> NDArray[np.float64]:
     except ValueError:  # rows of different lengths
         array = np.asarray(None)
     good = array.dtype.kind in "iuf" or array.size == 0
-    if not good or np.isnan(array).any():
+    if not good or (not nan and array.size and np.isnan(array).any()):
         raise ValueError(f"{name}={reprlib.repr(values)}: must be {allowed}")
     return array.astype(np.float64, copy=False)
 

@@ -9,7 +9,9 @@ import sympy
 
 from bounds.latex import to_latex
 
+#: Who sees to an assumption: the code of the optimizers.
 CODE = "code"
+#: Who sees to an assumption: whoever runs them, by choice of problem and constants.
 CALLER = "caller"
 
 

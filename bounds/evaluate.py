@@ -26,6 +26,7 @@ from bounds.proof.tools import load
 
 __all__ = ["BACKENDS", "arguments_of", "compile", "evaluate", "exact_fraction"]
 
+#: Arithmetics in which a theorem can be evaluated: doubles, 50 digits, balls.
 BACKENDS = ("numpy", "mpmath", "ball")
 _MOST_DOUBTS = 2000  # entries that are computed again one by one
 _SMALL = 1e-290  # below it a double has lost digits on the way

@@ -17,6 +17,7 @@ import sympy
 
 __all__ = ["LARGEST_DENOMINATOR", "exact_fraction", "exact_root", "to_fraction"]
 
+#: A double that is the rounding of a fraction with such a denominator stands for it.
 LARGEST_DENOMINATOR = 10**6
 _HIGHEST_ROOT = 24
 _ALLOWED = "a finite real number, a fraction or a pair of integers"

@@ -39,7 +39,9 @@ def _erfinv(x: float) -> float:
     return float(MP.mp.erfinv(x))
 
 
+#: Arithmetic of 25 digits for functions that NumPy and SciPy lack.
 MP = Mp(25)
+#: SymPy's functions on arrays of doubles.
 FUNCTIONS: dict[Any, Callable[[Values], Values]] = {
     sympy.exp: np.exp,
     sympy.log: np.log,
@@ -87,8 +89,11 @@ def _log_kummer(first: float, second: float, argument: float) -> float:
     return float(MP.mp.log(abs(_kummer_mp(first, second, argument))))
 
 
+#: Binomial coefficients of real arguments, elementwise.
 BINOMIAL = np.frompyfunc(_binomial, 2, 1)
+#: Kummer's function M(a, b, z), elementwise.
 KUMMER = np.frompyfunc(_kummer, 3, 1)
+#: log of its absolute value, elementwise.
 LOG_KUMMER = np.frompyfunc(_log_kummer, 3, 1)
 
 

@@ -20,6 +20,7 @@ from bounds.evaluate_scalar import free_symbols, is_kummer, kummer
 
 __all__ = ["SignLog", "sign_log"]
 
+#: Signs, and logarithms of absolute values.
 SignLog = tuple[Values, Values]
 
 _MP = Mp(30)

@@ -14,7 +14,9 @@ __all__ = ["DIGITS", "GUARD", "Mp"]
 
 _LARGE = 500
 _FAR = 10**30
+#: Decimal digits that are wanted.
 DIGITS = 50
+#: Digits that are carried besides.
 GUARD = 30
 
 

@@ -17,6 +17,7 @@ from typing import Any
 
 #: The two papers' packages; an id begins with the last part of the name.
 PACKAGES = ("bounds.dp2", "bounds.resque")
+#: Where the list is kept.
 KEPT = Path(__file__).with_name("listing.json")
 #: Ids in reading order, each with those that it is the beginning of ("dp2.A" with "dp2.A.metric");
 #: what is not named here comes last in its paper, by id.

@@ -23,9 +23,9 @@ from bounds.operators import Conditional, E, Independent, Index, StandardNormal,
 
 __all__ = ["MARGIN", "NORMAL_MARGIN", "TOLERANCE", "Model", "Worst"]
 
-TOLERANCE = 1e-12  # relative: what an assumption may be off by rounding
-MARGIN = 1e-9  # relative: what a statement must be off to be called false
-NORMAL_MARGIN = 1e-2  # the same where a normal variable stands there by a quadrature
+TOLERANCE = 1e-12  #: relative: what an assumption may be off by rounding
+MARGIN = 1e-9  #: relative: what a statement must be off to be called false
+NORMAL_MARGIN = 1e-2  #: the same where a normal variable stands there by a quadrature
 _DRAWS = 200
 
 

@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-BUDGET = 300_000  # z3's units for a changed claim
+BUDGET = 300_000  #: z3's units for a changed claim
 
 
 class Change(StrEnum):

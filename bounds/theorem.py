@@ -42,7 +42,19 @@ class Status(StrEnum):
 
 @dataclass(frozen=True)
 class Source:
-    """Paper (a key of `bounds.bibliography`), the item in it, and how it is known."""
+    """Where a theorem comes from.
+
+    Attributes
+    ----------
+    key : str
+        The paper's key in `bounds.bibliography`.
+    item : str
+        What it is there: a lemma, a theorem, a display.
+    status : Status
+        How it is known.
+    note : str
+        What else is to be said of that.
+    """
 
     key: str
     item: str
@@ -52,7 +64,21 @@ class Source:
 
 @dataclass(frozen=True)
 class Curve:
-    """What a theorem's page draws: named evaluations against one parameter, others fixed."""
+    """What a theorem's page draws: named evaluations against one parameter, others fixed.
+
+    Attributes
+    ----------
+    along : str
+        The parameter, by the name that evaluations take it by.
+    values : tuple of float
+        Its values.
+    fixed : mapping of str to value
+        The other parameters.
+    names : tuple of str
+        Which evaluations are drawn.
+    log_x, log_y : bool
+        Whether an axis is logarithmic.
+    """
 
     along: str
     values: tuple[float, ...]

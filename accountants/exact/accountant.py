@@ -16,7 +16,7 @@ from accountants.errors import AccuracyError
 from accountants.exact import two_sided
 from accountants.exact.domination import is_exact
 from accountants.explain import Explanation, explain_leaves
-from accountants.profiles import gaussian_error, log_gaussian_delta
+from accountants.profiles import composed_gap, gaussian_log_delta_upper
 from accountants.relations import REPLACE, resolve_directions, rule
 from accountants.rounding import exp_bracket
 from accountants.walk import Release, UnsupportedLeaf, leaves
@@ -201,7 +201,8 @@ class ExactAccountant(CountingAccountant):
         if self._non_private:
             return 1.0
         never = math.fsum(n * leaf.log_absent for leaf, n in self._counts.items())
-        return -math.expm1(never)
+        # A record's own chance, and the sum, are good to some units.
+        return min(1.0, -math.expm1(never) * (1 + 1e-12))
 
     def unsampled_log_delta(self, target_epsilon: float) -> float:
         """Upper bound on log δ, for any sampling: that of the releases without sampling.
@@ -212,22 +213,14 @@ class ExactAccountant(CountingAccountant):
         epsilon = validation.target_epsilon(target_epsilon)
         if self._non_private:
             return 0.0
-        terms = [
-            count * (self._largest_move(leaf) / leaf.noise_multiplier) ** 2
+        gap = composed_gap(
+            (self._largest_move(leaf) / leaf.noise_multiplier, count)
             for leaf, count in self._counts.items()
-        ]
-        gap = math.sqrt(math.fsum(terms))
-        log_failure = self._log_failure()
-        if gap == 0 or epsilon == math.inf:
-            return log_failure
-        with np.errstate(all="ignore"):
-            value = float(log_gaussian_delta(epsilon, gap))
-        if not math.isfinite(value):
-            return log_failure
-        value += gaussian_error(epsilon, gap)
-        return min(
-            0.0, value if log_failure == -math.inf else float(np.logaddexp(value, log_failure))
         )
+        value, log_failure = gaussian_log_delta_upper(epsilon, gap), self._log_failure()
+        if log_failure == -math.inf:
+            return value
+        return min(0.0, float(np.logaddexp(value, log_failure)) + 1e-12)
 
     def _log_failure(self) -> float:
         """log of the chance that the bound behind any call fails; -inf where none can."""

@@ -29,6 +29,7 @@ _BEND = np.array([0.0, 1.0, 3.0, 7.0, 15.0, 40.0])
 _SAFETY = 3.0  # factor on the estimated error of log densities
 _MAX_CONVOLUTIONS = 60
 _SMALLEST_SIGMA = 0.05
+_LARGEST_SIGMA = 1e12  # beyond it losses are within rounding of each other
 #: Largest work of one answer, in the units of `accountants.exact.law.Budget`: about half a minute.
 WORK = 30_000_000
 _MAX_STEPS = 1_500_000
@@ -123,6 +124,8 @@ def _single(pair: Pair, floor: float) -> Law:
     """Law of one release's |loss - edge| under the distribution the output is drawn from."""
     if pair.gap * _SMALLEST_SIGMA > 1:
         raise AccuracyError(f"a noise multiplier of {1 / pair.gap:g} is too small for densities")
+    if pair.gap * _LARGEST_SIGMA < 1:
+        raise AccuracyError(f"a noise multiplier of {1 / pair.gap:g} is too large for densities")
     reach = math.sqrt(2 * (4 - floor)) + 1
     low = -reach
     high = reach + (0.0 if pair.direction is Direction.ADD else pair.gap)

@@ -15,6 +15,7 @@ from accountants.exact import estimates, inversion, single
 from accountants.exact.composition import Composition
 from accountants.exact.moments import AnyPair
 from accountants.exact.node_law import ClosedPair, ProfilePair
+from accountants.pairs import MixturePair
 from accountants.relations import Direction
 
 
@@ -45,6 +46,15 @@ class Run:
         if self.composition.gap_squared > 0:
             return math.inf
         return math.fsum(n * largest_of(pair) for pair, n in self.composition.pairs)
+
+    @property
+    def epsilon_of_zero(self) -> Bracket:
+        """ε(0) of the composition, which is ``largest_loss``, between two ends."""
+        loss = self.largest_loss
+        # Weights of numbers of copies come from sums of up to some hundred logarithms.
+        mixed = any(isinstance(pair, MixturePair) for pair, _ in self.composition.pairs)
+        rounding = 1e-13 if mixed else 1e-15
+        return Bracket(loss * (1 - rounding), loss * (1 + rounding))
 
     @property
     def failure(self) -> float:
@@ -103,8 +113,7 @@ def largest_of(pair: AnyPair) -> float:
 def larger_epsilon(run: Run, delta: float, floor: Bracket) -> Bracket:
     """Maximum of ``floor`` and the ε(``delta``) of the run's composition."""
     if delta == 0:
-        loss = Bracket(run.largest_loss, run.largest_loss)
-        return floor.hull_of_maximum(loss)
+        return floor.hull_of_maximum(run.epsilon_of_zero)
     log_delta = math.log(delta)
     if surely_free(run, log_delta):
         return floor.hull_of_maximum(Bracket(0.0, 0.0))

@@ -209,7 +209,7 @@ def _lower_factor(run: Run, epsilon: float) -> float:
 def upper_epsilon(run: Run, delta: float) -> float:
     """Upper bound on the true ε(``delta``) from a dominating run; inf where it has none."""
     if delta <= run.failure:
-        return math.inf if run.failure > 0 else run.largest_loss
+        return math.inf if run.failure > 0 else run.epsilon_of_zero.upper
     log_delta = math.log(delta - run.failure)
     if surely_free(run, log_delta):
         return 0.0
@@ -293,7 +293,7 @@ def lower_epsilon(
         )
 
     if delta == 0:
-        return max((run.largest_loss for run in runs), default=0.0)
+        return max((run.epsilon_of_zero.lower for run in runs), default=0.0)
     if rough:
         with contextlib.suppress(AccuracyError):
             return max([0.0, *(value(run, inversion.BRIEF) for run in islice(runs, 1))])

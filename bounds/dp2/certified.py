@@ -28,6 +28,7 @@ from bounds.dp2.certified_inputs import Array, Inputs
 
 Whole = NDArray[np.int64]
 
+#: What may bound the gradient term of adaptive steps; the least is taken.
 BRANCHES = ("staleness", "gradient-bound", "clip")
 #: Two delays whose bounds differ by less than this share are as good as each other.
 FLAT = 0.05

@@ -13,6 +13,7 @@ from bounds.dp2.phi import check_steps
 
 Array = NDArray[np.float64]
 
+#: Whether collection steps move in the metric of adaptive ones, or not at all.
 MODES = ("common", "freeze")
 
 
@@ -47,6 +48,8 @@ class Inputs:
     mode : str
         ``"common"``: collection steps move in the metric D too; ``"freeze"``: they do not move.
         The latter counts r(T) updates, one more than `dp2.CTV.freeze` needs.
+    sizes, counts : ndarray
+        Made from `mean_gradient`: its distinct absolute values, and how many coordinates have each.
     """
 
     steps: int

@@ -17,6 +17,7 @@ from bounds.model import Model
 
 __all__ = ["common_models", "count_models", "freeze_models", "metric_models", "size_models"]
 
+#: From a letter's value in a run to another one.
 Change = Callable[[Any], Any]
 
 
@@ -42,6 +43,8 @@ class Common:
         The step size is the best one for the constants of a first run.
     changes : mapping of str to callable
         Letters whose values are not those of the run.
+    note : str
+        What is special about the run.
     """
 
     steps: int = 6

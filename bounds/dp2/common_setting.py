@@ -117,7 +117,9 @@ def run(
     )
 
 
+#: Letters of lemmas about numbers.
 x, y = Variable("x"), Variable("y")
+#: A factor > 0 of such a lemma.
 b = Variable("b", positive=True)
 
 #: what E D_j weighs with the sides of the box
@@ -148,6 +150,7 @@ SIDE_STEPS: tuple[Step, ...] = (
 
 #: second moments of gradient and noise in a step that moves the iterate, mode "freeze"
 FROZEN_MOMENT = Gam + nu2**2 * D1
+#: Lemmas that bound one moment of a run whose collection steps do not move.
 FROZEN_MOMENT_STEPS: tuple[Step, ...] = (
     inequality(
         "noise-size",

@@ -12,6 +12,7 @@ from bounds.dp2.symbols import C2, C, L, a1, a2, eps, h, i0, k0, nu1, nu2, s, ta
 from bounds.model import Model
 from bounds.symbols import T, b, d
 
+#: From iterates to gradients of the loss.
 Gradient = Callable[[Array], Array]
 _RATES, _DAMPING = (0.3, 0.1), 0.2
 _STDS = (0.5, 0.7)

@@ -14,8 +14,10 @@ from bounds.symbols import b, d, i, j, k, t
 
 _START, _NOW = grad(FIRST, j), grad(SGD, j)
 _SIGN = sign(_START)
+#: Sum over coordinates of E |gradient at the start of the phase|.
 AT_START = Sum(E(Abs(_START)), COORDINATES)
 
+#: Lemmas of the lower bound on the mean of the collected gradients.
 BELOW: tuple[Step, ...] = (
     expectation(
         "unbiased_later",
@@ -106,6 +108,7 @@ BELOW: tuple[Step, ...] = (
 _ERROR = g(t, j) - grad(t, j)
 _LATE = g(ADAPTIVE, j)
 
+#: Lemmas of the upper bound on it.
 ABOVE: tuple[Step, ...] = (
     expectation(
         "error_norms",

@@ -40,7 +40,8 @@ def collecting(update: Any, step: Any) -> Expr:
     return 2 * (update - 1) * s + step
 
 
-FIRST = collecting(k, 1)  # the step at which the phase starts
+FIRST = collecting(k, 1)  #: the step at which the phase starts
+#: Step numbers of step i of the two phases around update k.
 SGD, ADAPTIVE = collecting(k, i), adaptive(k, i)
 
 SMOOTH = Assumption(
@@ -93,6 +94,7 @@ AVERAGE = Assumption(
     "an update averages the noisy gradients of its phase",
     CODE,
 )
+#: Step i of a phase that starts at step t.
 LATER = t + i - 1
 UNBIASED = Assumption(
     "unbiased",
@@ -133,6 +135,7 @@ def drift(step_size: Any, size: Any, std: Any) -> Expr:
     return L * sqrt(d) * step_size * sqrt(size**2 + d * std**2)
 
 
+#: Bounds on how far the gradient drifts in one step, DP-SGD and adaptive.
 D1, D2 = drift(a1, C, nu1), drift(a2, C2, nu2)
 
 

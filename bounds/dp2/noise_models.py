@@ -13,7 +13,9 @@ from bounds.dp2.symbols import C1, L, eta, nu1, s
 from bounds.model import Model
 from bounds.symbols import b, d, sigma
 
+#: Values on scenarios, the last axis.
 Array = np.ndarray[Any, np.dtype[np.float64]]
+#: From iterates to gradients of the loss.
 Gradient = Callable[[Array], Array]
 
 

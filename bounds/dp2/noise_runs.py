@@ -78,6 +78,7 @@ CONVEX = Assumption(
 )
 STEP_SIZE = Assumption("step_size", Le(eta * L, 2), "the step size is at most 2/L", CODE)
 
+#: What is assumed of two runs that differ in the noise of one step.
 ASSUMPTIONS = (
     UPDATE,
     COPY,

@@ -29,20 +29,51 @@ from bounds.symbols import T, b, d, delta, eps_dp, n, sigma
 
 @dataclass(frozen=True)
 class Loss:
-    """F - inf F and its gradient, with smoothness constant 1."""
+    """F - inf F and its gradient, with smoothness constant 1.
+
+    Attributes
+    ----------
+    value, slope : callable
+        From iterates to F - inf F and to its gradient.
+    """
 
     value: Callable[[Array], Array]
     slope: Callable[[Array], Array]
 
 
+#: w^2/2.
 BOWL = Loss(lambda w: w**2 / 2, lambda w: w)
+#: 1 - cos w, which is not convex.
 WAVE = Loss(lambda w: 1 - np.cos(w), np.sin)
+#: 0: only the noise is left.
 FLAT = Loss(lambda w: 0 * w, lambda w: 0 * w)
 
 
 @dataclass(frozen=True)
 class Case:
-    """A run, and by what factors the claims about it are off."""
+    """A run, and by what factors the claims about it are off.
+
+    Attributes
+    ----------
+    loss : Loss
+        What is minimised.
+    modes : tuple of float
+        0 for a DP-SGD step, 1 for an adaptive one, by step.
+    start : float
+        First iterate.
+    step : float
+        Step size in units of min(1, damping)/L.
+    damping : float
+        eps.
+    noise, ratio : float
+        nu1, and nu2/nu1.
+    spread : float
+        Size of the sampling error of a gradient.
+    metric : float
+        D over the damping in adaptive steps.
+    claims : tuple of (symbol, float)
+        Letters whose values are multiplied by a factor.
+    """
 
     loss: Loss
     modes: tuple[float, ...]

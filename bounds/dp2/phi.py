@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 
+#: What may be taken for the number of phases K - 1: T/s + 1/2, floor(T/s), ceil(T/s) - 1.
 EXPONENTS = ("relaxed", "floor", "ceiling")
 
 

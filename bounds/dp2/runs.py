@@ -58,6 +58,8 @@ class Run:
         Letters whose values are not those of the run.
     parameters : mapping
         Letters that the run does not fix: eta, alpha, rho, eps, M, ...
+    note : str
+        What is special about the run.
     """
 
     steps: int

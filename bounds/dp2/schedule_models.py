@@ -67,6 +67,12 @@ class Run:
     normal : bool
         Whether v comes from Gaussian averages (nodes of a quadrature) by the EMA with constant
         `ema`, and not from `second_moments`.
+    raw : float
+        Raw average of the gradients that v is made of, where it is Gaussian.
+    margin : float
+        Standard deviations by which 1/alpha exceeds damping, C and noise.
+    change : mapping
+        Letters whose values are not those of the run.
     """
 
     steps: int = 4

@@ -17,8 +17,11 @@ from bounds.dp2.symbols import D, N, Rj, a, g, gap, grad, lower, mode, nu, omega
 from bounds.operators import Conditional, E, Independent, Max, Min
 from bounds.symbols import T, d, i, j, t
 
+#: All steps, as limits of a sum.
 OVER_T = (t, 1, T)
+#: All coordinates, as limits of a sum.
 OVER_J = (j, 1, d)
+#: From a step and a coordinate to an expression.
 Field = Callable[[Any, Any], Any]
 
 
@@ -57,7 +60,9 @@ def noise_mixed(step: Any, coordinate: Any) -> Any:
     return (mode(step) + (1 - mode(step)) / D(step, coordinate)) * N(step, coordinate)
 
 
+#: Second moment of what step t adds to coordinate j, noise after the preconditioner.
 MOMENT = E(g(t, j) ** 2 / D(t, j)) + nu(t) ** 2 * E(D(t, j))
+#: The same where steps that are not adaptive add the noise before it.
 MOMENT_MIXED = E(g(t, j) ** 2 / D(t, j)) + nu(t) ** 2 * (
     mode(t) * E(D(t, j)) + (1 - mode(t)) * E(1 / D(t, j))
 )
@@ -119,7 +124,9 @@ def update(noise: Field) -> Assumption:
     )
 
 
+#: What is assumed of every run.
 ASSUMPTIONS = (INSIDE, OPTIMUM, update(noise_after), CONVEX, UNBIASED, FRESH, MEAN, VARIANCE)
+#: The same where the noise of some steps is added before the preconditioner.
 ASSUMPTIONS_MIXED = (
     INSIDE,
     OPTIMUM,
@@ -132,4 +139,5 @@ ASSUMPTIONS_MIXED = (
     MODES,
 )
 
+#: Weighted sum of the mean optimality gaps.
 LEFT = Sum(omega(t) * E(gap(t)), OVER_T)

@@ -92,7 +92,9 @@ def moment_bound(step: Any) -> Any:
     return (1 - mode(step)) * sgd + mode(step) * adaptive
 
 
+#: Second moment of what step t adds, over all coordinates.
 ONE_MOMENT = Sum(E(g(t, j) ** 2 / D(t, j)) + nu(t) ** 2 * E(D(t, j)), OVER_J)
+#: Lemmas that bound it by that of DP-SGD steps and of adaptive ones.
 MOMENT_STEPS: tuple[Step, ...] = (
     inequality(
         "noise-size",

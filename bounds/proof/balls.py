@@ -18,6 +18,7 @@ from bounds.evaluate_scalar import FUNCTIONS, Walk, is_kummer
 
 __all__ = ["BITS", "Balls", "ball_function", "enclose"]
 
+#: Precision of balls, in bits.
 BITS = 240
 _NARROW = 40  # bits of accuracy from which a ball counts as a number
 _RISING = {"exp", "log", "erf", "erfinv", "atan", "sinh", "tanh"}

@@ -65,6 +65,13 @@ class CauchySchwarz:
 
     The conclusion is that inequality, or with square roots
     ``op(X Y) <= sqrt(op(X**2)) sqrt(op(Y**2))``.
+
+    Attributes
+    ----------
+    first, second : expression
+        X and Y.
+    over : tuple
+        The operators op, as in `Linearity`.
     """
 
     first: Any

@@ -245,6 +245,7 @@ class Resolver:
         self._fits(key, value)
 
 
+#: Replacements: (what, by what).
 Items = tuple[tuple[Any, Any], ...]
 
 

@@ -17,7 +17,9 @@ from bounds.proof.tools import MissingTool, Outcome
 if TYPE_CHECKING:
     from bounds.theorem import Theorem
 
+#: What was found for steps that were checked, by what they rest on.
 Outcomes = dict[tuple[Any, ...], Outcome]
+#: From a step and its premises to whether the rule accepts it.
 Checker = Callable[[Step, Sequence[sympy.Basic]], Outcome]
 
 
@@ -27,6 +29,7 @@ def _assumed(step: Step, premises: Sequence[sympy.Basic]) -> Outcome:
     return Outcome(True, f"assumed: {step.note}")
 
 
+#: The checker of each rule.
 CHECKERS: Mapping[Rule, Checker] = {
     Rule.SYMPY: identity.check,
     Rule.Z3: rational.check,

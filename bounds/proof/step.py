@@ -22,7 +22,15 @@ class Rule(StrEnum):
 
 @dataclass(frozen=True)
 class At:
-    """An earlier sentence with expressions in place of its indices or variables."""
+    """An earlier sentence with expressions in place of its indices or variables.
+
+    Attributes
+    ----------
+    id : str
+        Of that sentence.
+    values : mapping
+        From an index or variable to what takes its place.
+    """
 
     id: str
     values: Mapping[sympy.Basic, sympy.Basic]
@@ -34,12 +42,20 @@ class Cited:
 
     Each assumption of that theorem, with the same replacements, must be an assumption or an
     earlier conclusion here (structurally), and its proof is replayed too.
+
+    Attributes
+    ----------
+    theorem : str
+        Its id.
+    values : mapping
+        From a symbol or process to what takes its place.
     """
 
     theorem: str
     values: Mapping[Any, Any] = field(default_factory=dict)
 
 
+#: A sentence by its id, or one with replacements, here or of another theorem.
 Premise = str | At | Cited
 
 
@@ -109,7 +125,7 @@ class Identity:
 
 @dataclass(frozen=True)
 class Arithmetic:
-    """How an inequality is checked: `induction`, `integers` (as integers, not as reals)."""
+    """How an inequality is checked: `induction`, `integers` (not as reals), z3's `budget`."""
 
     induction: Induction | None = None
     integers: bool = False

@@ -13,7 +13,15 @@ class MissingTool(ValueError):
 
 @dataclass(frozen=True)
 class Outcome:
-    """Whether a rule accepts a step; why not, or how."""
+    """Whether a rule accepts a step; why not, or how.
+
+    Attributes
+    ----------
+    ok : bool
+        Whether it is accepted.
+    message : str
+        Why not, or how.
+    """
 
     ok: bool
     message: str = ""

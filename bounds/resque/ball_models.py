@@ -16,7 +16,9 @@ from bounds.symbols import T, d
 
 __all__ = ["count_models", "floor_models", "free_models", "potential_models", "sum_models"]
 
+#: Values of the letters of a run, by name.
 Arrays = dict[str, Any]
+#: Spoils a run in place.
 Change = Callable[[Arrays], None]
 
 

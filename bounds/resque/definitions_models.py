@@ -35,8 +35,11 @@ __all__ = [
     "tv",
 ]
 
+#: What a generator of models yields.
 Models = Iterator[Model]
+#: Two laws on three outcomes.
 P = np.array([0.5, 0.3, 0.2])
+#: The second of them.
 Q = np.array([0.1, 0.3, 0.6])
 
 

@@ -88,6 +88,7 @@ CITED_BOUND = (
     "`difference` is resque.E6 at the two iterates of a step, for given past; E6 itself is "
     "about two fixed points, so that it is an assumption here and not a citation."
 )
+#: What both bounds say of the distance.
 ROUNDED_UP = (
     "The distance carries a positive number that may be as small as one likes: powers of a "
     "norm are not smooth at 0."

@@ -1,4 +1,10 @@
-"""Inequalities between numbers behind the drift of two runs: Taylor, Young, Minkowski."""
+"""Inequalities between numbers behind the drift of two runs: Taylor, Young, Minkowski.
+
+The letters of the lemmas: x_ is the distance ||x - x'||; a_ and b_ are a step's components along it
+and across, and d_ is the positive number that its square is increased by; s_ is the part of the
+step that is taken. X_ and Y_ are the sizes of distance and step; u_, v_, n_ > 0 and l_, y_ stand
+for any numbers, and i_ numbers the two terms of an average.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +20,7 @@ from bounds.resque.symbols import h_step
 
 #: The order is p = 2 + 2 e.
 e = sympy.Symbol("half_excess", positive=True)
+#: The order p.
 ORDER = 2 + 2 * e
 #: p (p - 1)/2
 PAIRS = (1 + e) * (1 + 2 * e)
@@ -29,7 +36,6 @@ u_ = Variable("u_", positive=True)
 v_ = Variable("v_", positive=True)
 n_ = Variable("n_", positive=True)
 l_ = Variable("l_")
-w_ = Variable("w_", nonnegative=True)
 y_ = Variable("y_")
 i_ = Index("i_")
 
@@ -84,6 +90,7 @@ _TAYLOR: tuple[Step, ...] = (
     ),
 )
 
+#: Lemmas on one step, by Taylor's formula.
 ONE_STEP: tuple[Step, ...] = (
     *_TAYLOR,
     identity(
@@ -106,6 +113,7 @@ _SHARE = Piecewise((e / (1 + e), Eq(i_, 1)), (1 / (1 + e), True))
 _LOGS = Piecewise(((1 + e) * l_, Eq(i_, 1)), ((1 + e) * y_, True))
 _PARTS = Piecewise((1 / (1 + h_step), Eq(i_, 1)), (h_step / (1 + h_step), True))
 _WHOLE = (X_ + Y_) / (1 + h_step)
+#: h^2 (1 + h)^(p - 2), what a step of relative length h costs.
 SCALE = h_step**2 * (1 + h_step) ** (2 * e)
 _ENDS = Piecewise((X_, Eq(i_, 1)), (Y_ / h_step, True))
 

@@ -1,4 +1,8 @@
-"""One step of two runs at a whole order: Taylor's formula and the binomial theorem, for numbers."""
+"""One step of two runs at a whole order: Taylor's formula and the binomial theorem, for numbers.
+
+Its letters are those of `bounds.resque.drift_steps` (x_, a_, b_, d_, s_, u_, v_, l_, y_), with
+w_ >= 0 for the n_ of the lemma "scaled".
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,9 @@ __all__ = [
 
 #: The order is p = n + 2.
 ORDER = n + 2
+#: The order is 2 + 2 e.
 e = n / 2
+#: p (p - 1)/2, the pairs of p factors.
 PAIRS = (1 + e) * (1 + 2 * e)
 
 x_ = Variable("x_", nonnegative=True)

@@ -30,7 +30,9 @@ from bounds.resque.symbols import (
 
 __all__ = ["e2", "e3", "e4", "e5", "e6", "e7", "kernel", "normal", "panels", "ratio"]
 
+#: Values on scenarios, or one number.
 Array = Any
+#: What a generator of models yields.
 Models = Iterator[Model]
 
 

@@ -1,4 +1,10 @@
-"""Two lemmas of the difference of estimates: E|m + Z|^p grows with |m|, and Gaussian tilting."""
+"""Two lemmas of the difference of estimates: E|m + Z|^p grows with |m|, and Gaussian tilting.
+
+The letters: U and V are the components of xi/rho along b - a and across it, Z is standard normal;
+w_1 and w_2 are the weights at the ends of the way from x to x'; a_perp is the component of a across
+it and s_ the part of the way. In the lemmas c_ is the mean of a normal variable, k_ a factor >= 0,
+z_ the variable of an integral, x_ and y_ stand for any numbers, and i_ numbers two terms.
+"""
 
 from __future__ import annotations
 
@@ -28,6 +34,7 @@ x_ = Variable("x_")
 y_ = Variable("y_")
 i_ = Index("i_")
 
+#: Component along b - a after the part s_ of the way.
 AT_S = a_par + s_ * H_sep
 
 
@@ -41,6 +48,7 @@ def rate(along: sympy.Expr) -> sympy.Expr:
     return H_sep * (U - along) * weight(along)
 
 
+#: How fast the weight changes there.
 RATE = rate(AT_S)
 
 
@@ -58,6 +66,7 @@ _SHARE = Piecewise((_UP, Eq(i_, 1)), (_DOWN, True))
 _END = Piecewise((k_ * t_rel, Eq(i_, 1)), (-k_ * t_rel, True))
 _AVERAGE = Sum(_SHARE * (_END + Z), (i_, 1, 2))
 _AVERAGES = Sum(_SHARE * Abs(_END + Z) ** p_norm, (i_, 1, 2))
+#: The component is inside the ball.
 INSIDE = And(-t_rel <= c_, c_ <= t_rel)
 
 #: E |k c + Z|^p is even in c and grows with |c|: convexity and symmetry.

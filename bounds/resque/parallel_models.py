@@ -26,6 +26,7 @@ from bounds.symbols import T, d
 
 __all__ = ["accelerated_models", "call_models", "solver_models"]
 
+#: Values of the letters of a run, by name.
 Arrays = dict[str, Any]
 
 

@@ -15,7 +15,9 @@ from bounds.symbols import T, d
 
 __all__ = ["drift", "f1", "f2", "f4_tight", "f5"]
 
+#: What a generator of models yields.
 Models = Iterator[Model]
+#: Standard deviation of the smoothing, and Lipschitz constant, of all models.
 RHO, LIP = 0.5, 2.0
 
 
