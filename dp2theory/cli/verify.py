@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 #: Its name in messages and in the envelope.
 COMMAND = "verify"
+#: Pieces of work of a quick call for which another process is started; hand-chosen.
+UNITS_PER_WORKER = 10
 
 
 def verify(
@@ -112,6 +114,17 @@ def verify(
         fail(f"violated: {first.id}{others}: {why}", ExitCode.VIOLATION)
 
 
+def _worthwhile(executor: str, level: str, units: int) -> str:
+    """The executor, with no more processes than pay: each imports for seconds before it works."""
+    from dp2theory.experiments.executors import check_executor
+
+    kind, count = check_executor(executor)
+    if kind != "process" or level == "full":
+        return executor
+    workers = min(int(count), units // UNITS_PER_WORKER)
+    return f"process:{workers}" if workers > 1 else "serial"
+
+
 def _run(
     ids: list[str] | None, level: str, seed: int, executor: str, quiet: bool
 ) -> "VerifyReport":
@@ -123,7 +136,7 @@ def _run(
     try:  # outside of the executor, which else waits for what it is doing
         with (
             progress("verifying", total, quiet=quiet) as advance,
-            open_executor(executor) as workers,
+            open_executor(_worthwhile(executor, level, total)) as workers,
         ):
 
             def told(name: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 from bounds.theorem import Theorem
 from dp2theory.resque.drift import INSTANCES
 from dp2theory.verification.bounds_balls import FUNCTIONS, Ball, Drift, Subproblem
-from dp2theory.verification.bounds_draws import Pool
+from dp2theory.verification.bounds_draws import TAME, Pool
 from dp2theory.verification.bounds_families import FAMILIES, Job, perform, unsatisfied
 from dp2theory.verification.bounds_margin import examine
 from dp2theory.verification.bounds_setting import Setting, attained
@@ -223,4 +223,7 @@ def _allowed(setting: Any, changed: dict[str, Any]) -> Any:
                 changed.pop(name, None)
         steps = changed.get("steps", setting.steps)
         changed["delay"] = min(changed.get("delay", setting.delay), steps)
+    if isinstance(setting, Pool):
+        far = changed.get("distance", setting.distance)
+        changed["distance"] = min(far, TAME / setting.power)
     return replace(setting, **changed)

@@ -8,6 +8,7 @@ import sympy
 from bounds import theorems
 from bounds.mutants import mutants
 from bounds.resque.symbols import a_len, ab
+from dp2theory.verification import bounds_pep
 from dp2theory.verification.bounds_draws import Pool
 from dp2theory.verification.bounds_families import Job, perform
 from dp2theory.verification.bounds_setting import Setting
@@ -96,6 +97,19 @@ def test_a_constant_of_a_limit_is_noticed_on_draws():
     wrong = replace(right, statement=sympy.Eq(right.statement.lhs, right.statement.rhs / 2))
     (test,) = perform(Job("estimator", Pool()), {right.id: wrong})[0][right.id]
     assert test.violation
+
+
+@pytest.mark.parametrize("id", bounds_pep.WORST_CASES)
+def test_an_exact_worst_case_refutes_a_smaller_bound(id):
+    """One tenth less, where PEPit is installed; on one instance of each the bound is attained."""
+    pytest.importorskip("PEPit")
+    right = RIGHT[id]
+    less = sympy.Rational(9, 10) * right.evaluations["bound"]
+    wrong = replace(right, evaluations={**right.evaluations, "bound": less})
+    tests = bounds_pep.try_worst_case(right, full=True)
+    assert not any(each.violation for each in tests)
+    assert min(each.slack for each in tests) < 1 + bounds_pep.SOLVED
+    assert any(each.violation for each in bounds_pep.try_worst_case(wrong, full=True))
 
 
 @pytest.mark.slow

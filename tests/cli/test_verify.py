@@ -9,6 +9,7 @@ import sympy
 from bounds import catalogue
 from bounds.catalogue import theorem
 from bounds.proof import tools
+from dp2theory.cli import verify as command
 from dp2theory.verification import verify as verification
 
 COMMAND = "verify"
@@ -53,6 +54,14 @@ def test_a_violation_is_named(cli):
     assert cli(f"{COMMAND} {KEPT} --quiet").out == f"1 of 1 violated: {KEPT}\n"
 
 
+def test_processes_are_started_where_they_pay():
+    assert command._worthwhile("process:1000", "quick", 7) == "serial"
+    assert command._worthwhile("process:4", "quick", 180) == "process:4"
+    assert command._worthwhile("process:1000", "quick", 180) == "process:18"
+    assert command._worthwhile("process:4", "full", 7) == "process:4"
+    assert command._worthwhile("serial", "quick", 180) == "serial"
+
+
 def test_an_interrupt_keeps_what_is_known(cli, tmp_path, monkeypatch):
     carried = verification._carry_out
 
@@ -70,7 +79,7 @@ def test_an_interrupt_keeps_what_is_known(cli, tmp_path, monkeypatch):
     assert "1 theorem, 0 violated" in outcome.out
     assert "interrupted, without a verdict: dp2.phi.stationary" in outcome.out
     assert json.loads(out.read_text())["status"] == "interrupted"
-    assert "these theorems have no verdict" in page.read_text()
+    assert "Interrupted" in page.read_text()
     assert cli(f"{COMMAND} {options} --json").document["status"] == "interrupted"
 
 
