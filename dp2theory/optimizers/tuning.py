@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from dp2theory.optimizers.batched import grid_losses
 from dp2theory.optimizers.batches import make_sampler
+from dp2theory.optimizers.defaults import default_delay
 from dp2theory.optimizers.dp2 import Phases, resolve_phases
 from dp2theory.optimizers.grids import GridContext, dp_sgd_grid, grid_of
 from dp2theory.optimizers.results import describe_optimizer
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.optimizers.steps import Optimizer
 from dp2theory.problems.protocol import Array, Problem
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from accountants.sampling import Sampling
@@ -170,14 +171,18 @@ def tune(
     """
     grid = grid_of(method)
     steps = whole_number("steps", steps)
-    seeds = tuning_seeds() if seeds is None else tuple(seeds)
-    if not seeds or len(set(seeds)) < len(seeds):
+    seeds = tuning_seeds() if seeds is None else whole_numbers("seeds", seeds, minimum=0)
+    if len(set(seeds)) < len(seeds):
         raise ValueError(f"seeds={seeds!r} must be one or more distinct integers")
     runs = _Runs(problem, sampling, steps, seeds, initial_parameters, progress, executor)
+    lengths = {"delay": delay, "sgd_steps": sgd_steps, "adaptive_steps": adaptive_steps}
+    for name, length in lengths.items():
+        if length is not None:
+            whole_number(name, length)
     if method == "dp-sgd":
         return _best(runs, grid(GridContext(noise_multiplier, steps)))
     if delay is None and sgd_steps is None and adaptive_steps is None:
-        delay = max(1, steps // 40)
+        delay = default_delay(steps)
     phases: Phases = resolve_phases(delay, sgd_steps, adaptive_steps)
     searched = None
     if base is None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from dp2theory.experiments.figures.bench import Bench, Progress
 from dp2theory.experiments.figures.result import Data, FigureResult, Verdict
 from dp2theory.experiments.tasks import WorkerError
+from dp2theory.optimizers.defaults import default_delay
 from dp2theory.optimizers.tuning import tuning_seeds
 from dp2theory.problems.unit import unit_of
 from dp2theory.problems.validation import positive_real, whole_number
@@ -119,7 +120,7 @@ class FigureRequest:
 
     def delay_or_default(self) -> int:
         """The first delay that was given, or T // 40."""
-        return self.delays[0] if self.delays else max(1, self.setting.run_steps // 40)
+        return self.delays[0] if self.delays else default_delay(self.setting.run_steps)
 
     def delays_or(self, default: Sequence[int]) -> list[int]:
         """The delays that were given, or those of `default` that leave an adaptive step.
