@@ -41,7 +41,7 @@ def try_worst_case(theorem: Theorem, *, full: bool) -> tuple[Test, ...]:
 
 def _subgradients(theorem: Theorem, *, steps: int, size: float | None = None) -> Test:
     """Mean gap of subgradient descent on convex functions of slope 1, from distance 1."""
-    known = {"diameter": 1.0, "dimension": 1, "steps": steps, "gradient_bound": 1.0,
+    known: dict[str, Any] = {"diameter": 1.0, "dimension": 1, "steps": steps, "gradient_bound": 1.0,
              "noise_std": 0.0}  # fmt: skip
     if size is None:
         size = float(theorem.evaluate("learning_rate", **known))
@@ -72,7 +72,7 @@ def _gradients(theorem: Theorem, *, steps: int, size: float) -> Test:
         # PEPit's class has no least value of its own.
         problem.set_initial_condition(first - function(point) <= 1)
     problem.set_performance_metric(total / steps)
-    known = {"dimension": 1, "steps": steps, "delay": steps, "learning_rate": size,
+    known: dict[str, Any] = {"dimension": 1, "steps": steps, "delay": steps, "learning_rate": size,
              "smoothness": 1.0, "initial_gap": 1.0, "gradient_std": 0.0, "noise_std": 0.0,
              "preconditioned_noise_std": 0.0, "batch_size": 1, "damping": 1.0}  # fmt: skip
     what = f"gradient descent, {steps} steps of {size:.3g}"
