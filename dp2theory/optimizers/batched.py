@@ -30,7 +30,7 @@ from dp2theory.optimizers.steps import Optimizer, OptimizerState, Query
 from dp2theory.problems.linear import LinearProblem
 from dp2theory.problems.protocol import Array, IndexArray, Problem, check_clipping
 from dp2theory.problems.rows import SparseBlock, SparseRows
-from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.problems.validation import positive_real, whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from accountants.sampling import Sampling
@@ -124,7 +124,7 @@ def run_batched(
     """
     sampler = make_sampler(sampling, problem.dataset_size)
     steps = whole_number("steps", steps, minimum=0)
-    if not seeds or len(set(seeds)) < len(seeds):
+    if len(set(whole_numbers("seeds", seeds, minimum=0))) < len(seeds):
         raise ValueError(f"seeds={seeds!r} must be one or more distinct integers")
     divisor = sampler.expected_batch_size
     if expected_batch_size is not None:
@@ -303,6 +303,7 @@ def grid_losses(
     progress : callable, optional
         Called with (runs done, runs in all).
     """
+    whole_numbers("seeds", seeds, minimum=0)
     parts = [
         tuple(grid[first : first + CONFIGURATIONS_PER_TASK])
         for first in range(0, len(grid), CONFIGURATIONS_PER_TASK)

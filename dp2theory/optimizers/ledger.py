@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from accountants import validation
 from dp2theory.optimizers.batches import Sampler, make_sampler
 from dp2theory.optimizers.statistics import LENGTHS
 from dp2theory.optimizers.steps import Optimizer, Query
@@ -44,11 +45,14 @@ def joint_noise_multiplier(multipliers: Sequence[float]) -> float:
     float
         (sum sigma_k^-2)^(-1/2), rounded down where there are several.
     """
+    values = validation.reals("multipliers", multipliers, "numbers >= 0, at least one")
+    good = values.ndim == 1 and values.size > 0 and bool((values >= 0).all())
+    validation.require(good, "multipliers", multipliers, "numbers >= 0, at least one")
     if len(multipliers) == 1:
         return float(multipliers[0])
     smallest = min(multipliers)
-    if smallest == 0:
-        return 0.0
+    if smallest in (0, math.inf):
+        return float(smallest)
     total = math.fsum((smallest / sigma) ** 2 for sigma in multipliers)
     return smallest / math.sqrt(total) * (1 - len(multipliers) * _ROUNDING)
 

@@ -20,6 +20,10 @@ class Phases:
     sgd_steps: int
     adaptive_steps: int
 
+    def __post_init__(self) -> None:
+        whole_number("sgd_steps", self.sgd_steps)
+        whole_number("adaptive_steps", self.adaptive_steps)
+
     @property
     def cycle(self) -> int:
         """Steps of both phases together."""
@@ -59,6 +63,4 @@ def resolve_phases(delay: int | None, sgd_steps: int | None, adaptive_steps: int
             f"delay=None with sgd_steps={sgd_steps!r} and adaptive_steps={adaptive_steps!r}: "
             "give delay, or both lengths, as integers >= 1"
         )
-    return Phases(
-        whole_number("sgd_steps", sgd_steps), whole_number("adaptive_steps", adaptive_steps)
-    )
+    return Phases(sgd_steps, adaptive_steps)

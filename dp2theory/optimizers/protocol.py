@@ -207,7 +207,7 @@ def start_parameters(problem: Problem, given: Array | None, rng: np.random.Gener
     """Return where a run starts: a copy of what was given, or the problem's own start."""
     if given is None:
         return problem.initial_parameters(rng)
-    start = check_parameters(given, problem.dimension)
+    start = check_parameters(given, problem.dimension, "initial_parameters")
     if not np.all(np.isfinite(start)):
         raise ValueError("initial_parameters holds NaN or infinity, every entry must be finite")
     return start.copy()

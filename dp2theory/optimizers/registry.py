@@ -24,6 +24,7 @@ from dp2theory.optimizers.variants import (
     Dp2RmsPropNoiseFirst,
 )
 from dp2theory.optimizers.yogi import DelayedYogi, Dp2Yogi, DpYogi, Yogi
+from dp2theory.problems.validation import whole_number
 
 #: Name to class, private ones first. A class is private if it takes a `noise_multiplier`.
 METHODS: dict[str, type[Any]] = {
@@ -109,6 +110,7 @@ def build(method: str, values: Mapping[str, Any], *, steps: int) -> Optimizer:
     steps : int
         Steps T of the run, over which the learning rate falls.
     """
+    whole_number("steps", steps, minimum=0)
     own = {name: value for name, value in values.items() if name not in MODIFIERS}
     optimizer: Optimizer = method_class(method)(**own)
     if values.get("momentum") is not None:

@@ -85,8 +85,8 @@ def compare_pairs(
     ValueError
         If the lengths differ or are zero, a loss is not finite, or `confidence` is no coverage.
     """
-    ours = validation.reals("losses", losses, "numbers, one per seed")
-    theirs = validation.reals("baseline", baseline, "numbers, one per seed")
+    ours = validation.reals("losses", losses, "numbers, one per seed", nan=True)
+    theirs = validation.reals("baseline", baseline, "numbers, one per seed", nan=True)
     if ours.ndim != 1 or ours.shape != theirs.shape or not ours.size:
         raise ValueError(
             f"losses has shape {ours.shape}, baseline {theirs.shape}: both must hold one loss "

@@ -16,7 +16,7 @@ from dp2theory.optimizers.defaults import SGD_PHASE_RATE
 from dp2theory.optimizers.protocol import DivergedRun, InterruptedRun, make_generator, run
 from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.planning.blocks import MINIMUM_BLOCKS, Array, BlockMeans, BlockStatistic
-from dp2theory.problems.validation import positive_real, real_in
+from dp2theory.problems.validation import positive_real, real_in, whole_number
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -159,6 +159,7 @@ def run_pilot(
         On KeyboardInterrupt, with the steps made so far.
     """
     check_step_sizes(clip_norm, learning_rate)
+    whole_number("seed", seed, minimum=0)
     if budget.dataset_size != problem.dataset_size:
         raise ValueError(
             f"dataset_size={budget.dataset_size}: must be {problem.dataset_size}, the number of "

@@ -161,6 +161,8 @@ def plan_snapshot(
         given["refreshes"] = whole_number("refreshes", refreshes, maximum=budget.steps)
     if statistic_clip_norm is not None:
         given["statistic_clip_norm"] = positive_real("statistic_clip_norm", statistic_clip_norm)
+    if dimension is not None:
+        whole_number("dimension", dimension)
     settings = with_budget_settings(METHOD, Settings.from_mapping(given), budget)
     calibration = calibrate_method(METHOD, settings, budget)
     values = settings.given()
@@ -169,7 +171,7 @@ def plan_snapshot(
     histogram = values.get("histogram_noise_multiplier")
     reach = None
     if dimension is not None:
-        reach = budget.dataset_size / (math.sqrt(whole_number("dimension", dimension)) * sigma0)
+        reach = budget.dataset_size / (math.sqrt(dimension) * sigma0)
     releases = [
         PlannedRelease("snapshot", count, sigma0, "all"),
         PlannedRelease("gradient", budget.steps, calibration.noise_multiplier, "batch"),

@@ -20,6 +20,7 @@ from dp2theory.problems.protocol import (
     check_clipping,
     check_parameters,
     check_split,
+    check_subset,
 )
 from dp2theory.problems.rows import DenseRows
 from dp2theory.problems.squares import clip_factors
@@ -170,7 +171,7 @@ class QuadraticProblem:
 
     def subset(self, records: IndexArray, *, with_test: bool = True) -> QuadraticProblem:
         """Return the problem of these records alone (see `public.Divisible`); no test split."""
-        centres = self.centres[check_batch(records, self.dataset_size)]
+        centres = self.centres[check_subset(records, self.dataset_size)]
         spread = (centres - centres.mean(axis=0)) ** 2
         optimal_value = float(0.5 * np.mean(spread @ self.curvatures))
         constants = replace(self.constants, optimal_value=optimal_value)

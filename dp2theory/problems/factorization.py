@@ -15,6 +15,7 @@ from dp2theory.problems.protocol import (
     check_clipping,
     check_parameters,
     check_split,
+    check_subset,
 )
 from dp2theory.problems.squares import clip_factors
 
@@ -160,7 +161,7 @@ class MatrixFactorization:
 
     def subset(self, records: IndexArray, *, with_test: bool = True) -> MatrixFactorization:
         """Return the problem of these train ratings alone (see `public.Divisible`)."""
-        chosen, train = check_batch(records, self.dataset_size), self.splits["train"]
+        chosen, train = check_subset(records, self.dataset_size), self.splits["train"]
         kept = Ratings(train.users[chosen], train.items[chosen], train.values[chosen])
         others = {k: v for k, v in self.splits.items() if k != "train" and with_test}
         return replace(self, splits={"train": kept} | others)

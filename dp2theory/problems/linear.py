@@ -24,6 +24,7 @@ from dp2theory.problems.rows import Block, Rows
 from dp2theory.problems.squares import clip_factors
 from dp2theory.problems.subsets import subset_of_rows
 from dp2theory.problems.unit import DEFAULT_UNIT
+from dp2theory.problems.validation import positive_real
 
 
 class PointLoss(Protocol):
@@ -82,6 +83,9 @@ class HuberError:
     classifies: ClassVar[bool] = False
 
     threshold: float
+
+    def __post_init__(self) -> None:
+        positive_real("threshold", self.threshold)
 
     def value(self, predictions: Array, targets: Array) -> Array:
         """See `PointLoss.value`."""

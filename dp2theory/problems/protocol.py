@@ -7,12 +7,17 @@ data rows, so no (records x coordinates) array of gradients is ever formed.
 
 from __future__ import annotations
 
+import math
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from accountants import validation
+from dp2theory.problems.validation import positive_real, real_in
 
 Array: TypeAlias = NDArray[np.float64]
 IndexArray: TypeAlias = NDArray[np.int64]
@@ -41,6 +46,14 @@ class Constants:
     strong_convexity: float | None = None
     diameter: float | None = None
     optimal_value: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("lipschitz", "smoothness", "strong_convexity", "diameter"):
+            if (value := getattr(self, name)) is not None:
+                real_in(name, value, 0.0, math.inf, open_high=True)
+        if self.optimal_value is not None:
+            most = sys.float_info.max
+            real_in("optimal_value", self.optimal_value, -most, most)
 
 
 @runtime_checkable
@@ -102,39 +115,48 @@ class Problem(Protocol):
         """Return figures to report: ``train_loss`` and, where a test split exists, others."""
 
 
-def check_parameters(parameters: Array, dimension: int) -> Array:
+def check_parameters(parameters: Array, dimension: int, name: str = "parameters") -> Array:
     """Return `parameters` as a float array of shape (dimension,), or raise ValueError."""
-    array = np.asarray(parameters, dtype=np.float64)
+    array = validation.reals(name, parameters, "real numbers", nan=True)
     if array.shape != (dimension,):
-        raise ValueError(
-            f"parameters has shape {array.shape!r}, must be ({dimension},), the dimension"
-        )
+        raise ValueError(f"{name} has shape {array.shape!r}, must be ({dimension},), the dimension")
     return array
 
 
-def check_batch(batch: IndexArray, dataset_size: int) -> IndexArray:
+def check_batch(batch: IndexArray, dataset_size: int, name: str = "batch") -> IndexArray:
     """Return `batch` as a 1-d index array within [0, dataset_size), or raise ValueError."""
-    array = np.asarray(batch)
+    try:
+        array = np.asarray(batch)
+    except ValueError:  # rows of different lengths
+        array = np.asarray(None)
     if array.ndim != 1:
-        raise ValueError(f"batch has shape {array.shape!r}, must be one-dimensional")
+        raise ValueError(f"{name} has shape {array.shape!r}, must be one-dimensional")
     if array.size == 0:
         return array.astype(np.int64)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"batch has dtype {array.dtype}, must hold integer record indices")
+        raise ValueError(f"{name} has dtype {array.dtype}, must hold integer record indices")
     # Negative indices would silently count from the end: some other person's record.
     low, high = int(array.min()), int(array.max())
     if low < 0 or high >= dataset_size:
         bad = low if low < 0 else high
-        raise ValueError(f"batch holds index {bad}, must lie in [0, {dataset_size - 1}]")
+        raise ValueError(f"{name} holds index {bad}, must lie in [0, {dataset_size - 1}]")
     return array.astype(np.int64, copy=False)
+
+
+def check_subset(records: IndexArray, dataset_size: int) -> IndexArray:
+    """Return the indices of records that stay, at least one of them, or raise ValueError."""
+    chosen = check_batch(records, dataset_size, "records")
+    if not chosen.size:
+        raise ValueError("records is empty, must hold one record at least")
+    return chosen
 
 
 def check_clipping(clip_norm: float, preconditioner: Array | None, dimension: int) -> None:
     """Raise ValueError unless the clip norm and the preconditioner are usable."""
-    if not clip_norm > 0:
-        raise ValueError(f"clip_norm={clip_norm!r} must be > 0 (inf means no clipping)")
+    positive_real("clip_norm", clip_norm, allow_infinite=True)
     if preconditioner is None:
         return
+    validation.reals("preconditioner", preconditioner, "numbers > 0", nan=True)
     if np.shape(preconditioner) != (dimension,):
         raise ValueError(
             f"preconditioner has shape {np.shape(preconditioner)!r}, must be ({dimension},)"

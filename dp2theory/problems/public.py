@@ -93,8 +93,8 @@ class PublicData:
             Number of the batch: batches walk through the records in their order, around and
             around.
         """
-        size = min(batch_size, self.dataset_size)
-        batch = (step * size + np.arange(size)) % self.dataset_size
+        size = min(whole_number("batch_size", batch_size), self.dataset_size)
+        batch = (whole_number("step", step, minimum=0) * size + np.arange(size)) % self.dataset_size
         total = self.problem.clipped_gradient_sum(parameters, batch, clip_norm=math.inf)
         return total / size
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, TypeVar
 
-from dp2theory.problems.protocol import Constants, IndexArray, check_batch
+from dp2theory.problems.protocol import Constants, IndexArray, check_subset
 
 if TYPE_CHECKING:
     from dp2theory.problems.linear import LinearProblem
@@ -26,7 +26,7 @@ def subset_of_rows(problem: ProblemT, records: IndexArray, *, with_test: bool) -
     with_test : bool
         Whether the test split stays.
     """
-    chosen = check_batch(records, problem.dataset_size)
+    chosen = check_subset(records, problem.dataset_size)
     others = [split for split in problem.rows if split != "train" and with_test]
     return replace(
         problem,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
+import reprlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -60,6 +62,16 @@ def whole_number(name: str, value: Any, *, minimum: int = 1, maximum: int | None
     if number < minimum or (maximum is not None and number > maximum):
         raise ValueError(f"{name}={shown(value)} must be {allowed}")
     return number
+
+
+def whole_numbers(name: str, values: Any, *, minimum: int = 1) -> tuple[int, ...]:
+    """Return `values` as ints of at least `minimum`, one or more of them, or raise ValueError."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise ValueError(f"{name}={reprlib.repr(values)} must be integers >= {minimum}")
+    found = tuple(whole_number(name, value, minimum=minimum) for value in values)
+    if not found:
+        raise ValueError(f"{name}={reprlib.repr(values)} must be one integer >= {minimum} at least")
+    return found
 
 
 def _real(name: str, value: Any, allowed: str) -> float:

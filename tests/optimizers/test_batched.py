@@ -183,7 +183,7 @@ class _Unclipped(DpSgd):
     [
         ({"seeds": ()}, "seeds="),
         ({"seeds": (1, 1)}, "distinct"),
-        ({"seeds": (-1,)}, "rng=-1"),
+        ({"seeds": (-1,)}, "seeds=-1"),
         ({"steps": -1}, "steps=-1"),
         ({"expected_batch_size": 0.0}, "expected_batch_size"),
         ({"initial_parameters": {}}, "no entry for seed 0"),

@@ -140,7 +140,7 @@ def test_seeds_are_kept_apart() -> None:
     ("change", "message"),
     [
         ({"method": "sgd"}, "method='sgd' has no grid, must be one of dp-sgd"),
-        ({"seeds": []}, r"seeds=\(\) must be one or more distinct"),
+        ({"seeds": []}, r"seeds=\[\] must be one integer >= 0 at least"),
         ({"seeds": [1, 1]}, r"seeds=\(1, 1\) must be one or more distinct"),
         ({"steps": 0}, "steps=0 must be an integer >= 1"),
         ({"noise_multiplier": float("nan")}, "noise_multiplier=nan must be"),

@@ -36,6 +36,10 @@ class Row:
         outside is looked at.
     nan : bool
         Whether NaN is an answer here: a figure that there is none of.
+    long : bool
+        Whether a call takes seconds: only refusals, which come first, are looked at.
+    called : mapping of str to str
+        What messages call an argument, where the command line has another word for it.
     """
 
     given: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
@@ -43,6 +47,13 @@ class Row:
     owner: Callable[[], Any] | None = None
     elsewhere: tuple[str, ...] = ()
     nan: bool = False
+    long: bool = False
+    called: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def only_makes(self) -> bool:
+        """Whether it says nothing but how to make the object of methods."""
+        return self == Row(owner=self.owner)
 
 
 def usual_arguments(public: Public, row: Row) -> dict[str, Any]:

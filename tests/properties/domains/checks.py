@@ -38,7 +38,10 @@ def has_domains(public: Public, row: Row) -> bool:
 
 def accepted(public: Public, rows: Mapping[str, Row]) -> list[str]:
     """The call with usual values goes through."""
+    row = rows.get(public.key, Row())
     try:
+        if row.long:
+            return [] if usual_arguments(public, row) else ["nothing to give"]
         outcome(public, rows, {})
     except NoUsualValue as error:
         return [f"no usual value: {error}"]
@@ -65,14 +68,15 @@ def _shown(value: Any) -> Iterable[str]:
         yield "(about 10^"
 
 
-def refusal(kind: Kind, name: str, value: Any, call: Callable[[], Any]) -> str | None:
+def refusal(kind: Kind, names: tuple[str, ...], value: Any, call: Callable[[], Any]) -> str | None:
     """What is wrong with how a value outside is met; None if it is refused as it has to be."""
     try:
         result = call()
     except ValueError as error:
         words = str(error)
-        one = name[:-1] if kind.several else name
-        if name not in words and one not in words:
+        # of several numbers a refusal may speak of one, in the singular
+        stems = [name[:-1] if kind.several else name for name in names]
+        if not any(stem in words for stem in stems):
             return f"not named: {type(error).__name__}: {words}"
         if kind.shows and not any(part in words for part in _shown(value)):
             return f"not shown: {words}"
@@ -114,9 +118,10 @@ def _search(
 ) -> list[str]:
     """Of each way to be wrong the first value that shows it."""
     found: dict[str, str] = {}
+    called = (name, rows.get(public.key, Row()).called.get(name, name))
 
     def look(value: Any) -> None:
-        wrong = refusal(kind, name, value, lambda: outcome(public, rows, {name: value}))
+        wrong = refusal(kind, called, value, lambda: outcome(public, rows, {name: value}))
         if wrong is not None:
             found.setdefault(wrong[:40], f"{public.key}: {name}={value!r:.60}: {wrong:.200}")
 
@@ -146,7 +151,7 @@ def answers(public: Public, rows: Mapping[str, Row]) -> list[str]:
     """At the ends of each domain there is an answer, without a warning and without NaN."""
     complaints = []
     row = rows.get(public.key, Row())
-    for name, kind in kinds_of(public, row).items():
+    for name, kind in () if row.long else kinds_of(public, row).items():
         for value in () if name in row.elsewhere else kind.inside:
             where = f"{public.key}: {name}={value!r:.60}"
             try:

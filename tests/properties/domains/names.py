@@ -129,8 +129,8 @@ NAMES: dict[str, Kind] = {
     "tune_seeds": numbers(SEED, usual=(2, 3)),
     "rng": RNG,
     # arrays
-    "parameters": vector(D),
-    "preconditioner": vector(D, positive=True),
+    "parameters": vector(D, wild=True),
+    "preconditioner": vector(D, positive=True, wild=True),
     "x": vector(D),
     "center": vector(D, fill=0.0),
     "start": vector(D, fill=0.0),
@@ -143,6 +143,7 @@ NAMES: dict[str, Kind] = {
     "name": FREE,
     "nearest": FREE,
     "path": FREE,
+    "option": FREE,
     "source": FREE,
     "text": FREE,
     "error": OPEN_UNIT.at(1e-3),

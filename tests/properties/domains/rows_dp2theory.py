@@ -1,0 +1,211 @@
+"""What is said of the callables of `dp2theory` one by one, but for `dp2theory.resque`."""
+
+from __future__ import annotations
+
+from accountants import Bracket
+from accountants.calibration import Calibration
+from dp2theory.optimizers.grids import GRIDS
+from dp2theory.optimizers.registry import METHODS
+from dp2theory.optimizers.sgd import DpSgd
+from dp2theory.planning.budget import Budget
+from dp2theory.problems.convex import least_absolute_deviations, quadratic
+from tests.problems.small import PROBLEMS
+from tests.properties.domains.calls import Row
+from tests.properties.domains.kinds import (
+    CLOSED_UNIT,
+    NOT_NEGATIVE,
+    NOT_NEGATIVE_OR_INF,
+    OPEN_UNIT,
+    POSITIVE,
+    POSITIVE_OR_INF,
+    REAL,
+    Kind,
+    indices,
+    name_of,
+    numbers,
+    vector,
+    whole,
+)
+from tests.properties.domains.names import D, N
+from tests.properties.domains.objects import blocks
+
+FINITE_CLIP: dict[str, Kind] = {"clip_norm": POSITIVE, "preconditioned_clip_norm": POSITIVE}
+METHOD = {"method": name_of("dp-sgd", *METHODS)}
+RELATIONS = name_of("add-or-remove-one", "replace-one", "replace-special")
+SCHEMES = name_of("poisson", "without-replacement", "with-replacement")
+
+
+def two() -> int:
+    """A delay."""
+    return 2
+
+
+# Of DP² and its relatives: a delay, or both lengths.
+PHASED = Row(given={"delay": two}, kinds=FINITE_CLIP, elsewhere=("sgd_steps", "adaptive_steps"))
+PLAIN = Row(kinds=FINITE_CLIP)
+SECOND = Row(kinds={**FINITE_CLIP, "initial_second_moment": POSITIVE})
+OPTIMIZERS: dict[str, Row] = {
+    "adagrad.DpAdaGrad": PLAIN,
+    "adagrad.DelayedAdaGrad": PHASED,
+    "adagrad.Dp2AdaGrad": PHASED,
+    "adam.DpAdam": PLAIN,
+    "adam.DelayedAdam": PHASED,
+    "adam.Dp2Adam": PHASED,
+    "batched.run_batched": Row(given={"optimizers": lambda: [DpSgd(0.1, 1.0, 1.0)] * 2}),
+    "batched.grid_losses": Row(given={"grid": lambda: [DpSgd(0.1, 1.0, 1.0)]}),
+    "dp2.Dp2RmsProp": PHASED,
+    "dp2.DelayedRmsProp": PHASED,
+    "grids.grid_size": Row(kinds={"method": name_of("dp-sgd", *GRIDS)}, elsewhere=("method",)),
+    "grids.grid_of": Row(kinds={"method": name_of("dp-sgd", *GRIDS)}),
+    "ledger.joint_noise_multiplier": Row(
+        kinds={"multipliers": numbers(NOT_NEGATIVE_OR_INF, usual=(1.0, 2.0))}
+    ),
+    "ledger.Ledger.event": Row(kinds={"noise_multiplier": NOT_NEGATIVE_OR_INF}),
+    "ledger.planned_event": Row(kinds={"steps": whole(0, 6)}),
+    "mirror_descent.PdaDpmd": PLAIN,
+    "modifiers.LearningRateDecay": Row(
+        kinds={"schedule": name_of("linear", "cosine", "inverse-sqrt")}
+    ),
+    "noise_aware.DpRmsPropNoiseAware": PLAIN,
+    "noise_aware.Dp2RmsPropNoiseAware": PHASED,
+    "phases.resolve_phases": Row(
+        given={"delay": lambda: None}, elsewhere=("delay", "sgd_steps", "adaptive_steps")
+    ),
+    "projected.DpAdaGradProjected": PLAIN,
+    "protocol.run": Row(kinds={"start_step": whole(0, 0), "steps": whole(0, 6)}),
+    "registry.method_class": Row(kinds=METHOD),
+    "registry.is_private": Row(kinds=METHOD),
+    "registry.needs_public_data": Row(kinds=METHOD),
+    "registry.has_setting": Row(kinds=METHOD),
+    "registry.check_words": Row(kinds=METHOD),
+    "registry.build": Row(
+        kinds={"method": name_of("sgd", *METHODS), "steps": whole(0, 6)},
+        given={"values": lambda: {"learning_rate": 0.1}},
+        elsewhere=("method",),
+    ),
+    "rmsprop.DpRmsProp": PLAIN,
+    "sgd.DpSgd": PLAIN,
+    "side_information.AdaDps": PLAIN,
+    "side_information.AdaDpsStatistics": Row(
+        kinds={**FINITE_CLIP, "floor": POSITIVE, "exponent": CLOSED_UNIT}
+    ),
+    "snapshot.Snapshot": Row(
+        given={"statistic_clip_norm": lambda: 1.0},
+        kinds={**FINITE_CLIP, "floor": POSITIVE, "exponent": CLOSED_UNIT},
+        elsewhere=("histogram_noise_multiplier", "refreshes", "period"),
+    ),
+    "statistics.statistic_named": Row(
+        kinds={"name": name_of("gradient", "squared-gradient", "squared-norm-histogram")},
+        called={"name": "statistic"},
+    ),
+    "tuning.tuning_seeds": Row(kinds={"count": whole(1, 3)}),
+    "tuning.tune": Row(
+        kinds={"method": name_of("dp-sgd", *METHODS)}, long=True, elsewhere=("method",)
+    ),
+    "variants.Dp2RmsPropExtraNoise": PLAIN,
+    "variants.Dp2RmsPropNoiseFirst": PHASED,
+    "variants.Dp2RmsPropDebiased": Row(
+        given={"delay": two},
+        kinds={**FINITE_CLIP, "clamp": name_of("accumulator", "ema")},
+        elsewhere=("sgd_steps", "adaptive_steps"),
+    ),
+    "yogi.Yogi": SECOND,
+    "yogi.DpYogi": SECOND,
+    "yogi.DelayedYogi": Row(given=PHASED.given, kinds=SECOND.kinds, elsewhere=PHASED.elsewhere),
+    "yogi.Dp2Yogi": Row(given=PHASED.given, kinds=SECOND.kinds, elsewhere=PHASED.elsewhere),
+}
+
+
+def calibration() -> Calibration:
+    """What a budget answered."""
+    return Calibration(1.0, Bracket(1.0, 2.0))
+
+
+def budget() -> Budget:
+    """Of 64 steps: long enough for a pilot."""
+    return Budget(N, 4, 64, 3.0, 1e-3)
+
+
+MEANS = Row(owner=blocks, kinds={**FINITE_CLIP, "batch_size": POSITIVE.at(4.0)})
+PLANNING: dict[str, Row] = {
+    "blocks.BlockMeans": MEANS,
+    "blocks.BlockMeans.statistics": Row(kinds=MEANS.kinds),
+    "blocks.BlockMeans.add": Row(kinds={"vector": vector(D, wild=True)}),
+    "budget.Budget": Row(
+        kinds={
+            "relation": RELATIONS,
+            "sampling_scheme": SCHEMES,
+            "target_epsilon": POSITIVE_OR_INF.at(3.0),
+            "target_delta": OPEN_UNIT.at(1e-3),
+        },
+        given={"batch_size": lambda: 1},
+    ),
+    "budget.Budget.event": Row(
+        kinds={"noise_multiplier": NOT_NEGATIVE_OR_INF, "steps": whole(0, 6)}
+    ),
+    "certified.check_damping": Row(kinds=FINITE_CLIP),
+    "certified.certify": Row(
+        kinds={**FINITE_CLIP, "recommended": whole(1, 2)}, given={"dimension": lambda: D}
+    ),
+    "paired.compare_pairs": Row(
+        kinds={
+            "losses": numbers(REAL, usual=(0.5, 1.0)),
+            "baseline": numbers(REAL, usual=(1.0, 1.5)),
+        },
+    ),
+    "pilot.check_step_sizes": Row(kinds=FINITE_CLIP),
+    "pilot.run_pilot": Row(given={"budget": budget}, kinds=FINITE_CLIP),
+    "plan.make_plan": Row(given={"calibration": calibration}, kinds=FINITE_CLIP),
+    "plan.resolve_step_sizes": Row(kinds=FINITE_CLIP),
+    "snapshot.plan_snapshot": Row(long=True),
+}
+
+
+# A class that is a part of a problem's maker is exempt; its methods are called on a small one.
+PROBLEMS_ROWS: dict[str, Row] = {
+    "convex.QuadraticProblem": Row(owner=lambda: quadratic(N, D)),
+    "factorization.MatrixFactorization": Row(owner=PROBLEMS["ratings"]),
+    "linear.LinearProblem": Row(owner=lambda: least_absolute_deviations(N, D)),
+    "multi_output.MultiOutputProblem": Row(owner=PROBLEMS["softmax"]),
+    "convex.QuadraticProblem.subset": Row(kinds={"records": indices(N)}),
+    "linear.LinearProblem.subset": Row(kinds={"records": indices(N)}),
+    "convex.quadratic": Row(
+        kinds={"smoothness": POSITIVE}, elsewhere=("strong_convexity", "smoothness")
+    ),
+    "synthetic.het": Row(
+        kinds={"amin": POSITIVE.at(0.1), "avg": POSITIVE.at(3.0), "d": whole(1, 12, 12)},
+        elsewhere=("amin", "avg", "n"),
+    ),
+    "synthetic.syn": Row(
+        given={"n": lambda: N, "d": lambda: 12, "active": lambda: 3},
+        kinds={"active": whole(1, 3), "d": whole(1, 12, 12)},
+    ),
+    "synthetic.tags": Row(
+        given={"n": lambda: N, "d": lambda: 12, "active": lambda: 3, "outputs": lambda: 2},
+        kinds={"active": whole(1, 3), "outputs": whole(1, 2), "d": whole(1, 12, 12)},
+    ),
+    "protocol.Constants": Row(
+        kinds={
+            "lipschitz": NOT_NEGATIVE,
+            "smoothness": NOT_NEGATIVE,
+            "strong_convexity": NOT_NEGATIVE,
+            "diameter": NOT_NEGATIVE,
+        }
+    ),
+    # real data: read once more for each end
+    "text.text": Row(elsewhere=("dimension", "seed")),
+    "movielens.movielens_small": Row(elsewhere=("seed", "factors")),
+    "public.split_public": Row(elsewhere=("share",)),
+    "public.PublicData.gradient": Row(kinds={"step": whole(0, 0)}),
+    "registry.get_problem": Row(kinds={"name": name_of("quadratic")}, called={"name": "problem"}),
+    "registry.takes_option": Row(
+        kinds={"name": name_of("quadratic")},
+        given={"option": lambda: "path"},
+        called={"name": "problem"},
+    ),
+}
+ROWS = {
+    **{f"dp2theory.optimizers.{name}": row for name, row in OPTIMIZERS.items()},
+    **{f"dp2theory.planning.{name}": row for name, row in PLANNING.items()},
+    **{f"dp2theory.problems.{name}": row for name, row in PROBLEMS_ROWS.items()},
+}
