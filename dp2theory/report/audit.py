@@ -11,6 +11,7 @@ from dp2theory.report import audit_tables, tables
 from dp2theory.report.audit_plots import audit_figure
 from dp2theory.report.html_page import About, capital, cards, figure, verdict, write_page
 
+#: What the picture shows.
 CAPTION = (
     "Left: the verdict on each law. Right: what was answered over the end of the truth that it "
     "misses; grey bars are the interval in which the truth lies. Answers that are no positive "

@@ -23,6 +23,7 @@ MARKS = {
     "suspects": ("#E69F00", "s", "suspect"),
     "looseness": ("#0072B2", "^", "loose"),
 }
+#: Colours of verdicts.
 VERDICTS = {
     "holds": "#009E73",
     "violated": "#D55E00",

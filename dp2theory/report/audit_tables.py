@@ -7,9 +7,12 @@ from typing import Any
 
 from dp2theory.report.tables import number
 
+#: One finding, as the command's JSON has it.
 Finding = Mapping[str, Any]
 
+#: Of the table of findings.
 FINDING_HEADER = ("law", "answered", "truth", "off by", "case")
+#: Of the table of verdicts.
 VERDICT_HEADER = ("law", "relation", "examples", "refused", "verdict")
 #: The lists of findings of a result, in the order in which they are shown, with their headings.
 GROUPS = (

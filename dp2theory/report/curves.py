@@ -20,6 +20,7 @@ UPPER_ENDS = {
     "renyi": ("#D55E00", "--", "Rényi, upper end"),
     "tcdp": ("#009E73", ":", "truncated CDP, upper end"),
 }
+#: Colour of what lies between two ends.
 BAND = "#0072B2"
 
 

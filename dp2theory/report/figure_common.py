@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 #: From light to dark, for what comes one after the other.
 SEQUENCE = ("#9ecae1", "#6baed6", "#4292c6", "#2171b5", "#08519c", "#08306b")
+#: What a claim of a figure came to, in words.
 OUTCOMES = {True: "holds here", False: "does not hold here", None: "is not decided here"}
 
 #: Figures without any privacy.

@@ -39,6 +39,7 @@ DRAWN: dict[str, Callable[[Mapping[str, Any]], Figure]] = {
     "ball-slope": slopes_figure,
     "drift": drift_figure,
 }
+#: Kinds of files that a figure is written as.
 FORMATS = ("png", "svg")
 
 

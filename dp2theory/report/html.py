@@ -26,6 +26,7 @@ from dp2theory.report.html_page import (
 from dp2theory.report.html_runs import runs_sections
 from dp2theory.report.tables import Markup
 
+#: The first words of the page of a plan, by advice.
 ADVICE_TITLES = {
     "dp2": "Use DP²",
     "marginal": "DP², but it is close",

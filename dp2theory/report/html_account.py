@@ -21,8 +21,11 @@ from dp2theory.report.html_page import (
 )
 from dp2theory.report.tables import Markup
 
+#: Letter of what is asked for.
 SYMBOL = {"epsilon": "ε", "delta": "δ"}
+#: Its unit.
 UNIT = {"epsilon": "nats", "delta": "probability"}
+#: Names of accountants as people write them.
 ACCOUNTANTS = {"exact": "exact", "renyi": "Rényi", "tcdp": "truncated CDP"}
 
 

@@ -13,10 +13,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Colours: of upper and lower ends, of what is bad and what is close.
 UPPER, LOWER, BAD, CLOSE = "#0072B2", "#009E73", "#D55E00", "#E69F00"
+#: Of verdicts on theorems.
 VERDICT_COLOURS = {"holds": "#009E73", "violated": BAD}
 #: Inches: a column of a page, and a phone's screen, show letters of this size without shrinking.
 WIDTH = 5.0
+#: Of a picture, in inches.
 SIZE = (WIDTH, 3.4)
 #: Letters of a name down the left side before it is broken in two lines, and what that takes.
 LETTERS, ROW = 26, 0.46

@@ -26,6 +26,7 @@ from dp2theory.report.tables import Markup
 
 #: The header of the page's table of methods, with the kind of each number.
 RUN_HEADER = ("method", "seeds", "mean final train loss (measured)", "other means (measured)")
+#: Of the table of settings.
 SETTING_HEADER = (
     "method",
     "σ [clip norms]",
@@ -33,6 +34,7 @@ SETTING_HEADER = (
     "releases (counted)",
     "settings",
 )
+#: Of the table of what the theorems say of the runs.
 CERTIFICATE_HEADER = (
     "theorem",
     "gap of",

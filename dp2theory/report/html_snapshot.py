@@ -13,11 +13,13 @@ from dp2theory.report.html_numbers import Entry, datum, numbers_table
 from dp2theory.report.html_page import About, cards, figure, notes, pictures, unit_of, write_page
 from dp2theory.report.tables import Markup
 
+#: Kinds of releases, in words.
 RELEASES = {
     "histogram": "a histogram of norms, for the clip norm of snapshots",
     "snapshot": "a snapshot: mean squares of all records' gradients",
     "gradient": "a sum of clipped gradients",
 }
+#: Which records a release is of, in words.
 RECORDS = {"all": "all records", "batch": "a batch"}
 
 

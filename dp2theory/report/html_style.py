@@ -1,5 +1,6 @@
 """The style sheet of all pages: wide and narrow screens, light and dark, and paper."""
 
+#: The style sheet of every page.
 STYLE = """
 :root{color-scheme:light dark;--ink:#1f2933;--muted:#5f6b76;--line:#dfe4e9;--page:#f6f7f9;
  --card:#fff;--good:#e4f3ec;--close:#fdf4dd;--bad:#fbe9e4;--plain:#e9edf1;--code:#eef1f4;

@@ -12,6 +12,7 @@ from dp2theory.report.html_numbers import datum
 from dp2theory.report.html_page import About, cards, figure, notes, pictures, verdict, write_page
 from dp2theory.report.tables import Markup
 
+#: Of the table of theorems.
 HEADER = (
     "theorem",
     "title",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Matplotlib's style sheet of all figures.
 STYLE = Path(__file__).with_name("dp2theory.mplstyle")
 
 #: One colour per method, everywhere; methods that never meet in a picture may share one.
@@ -38,6 +39,7 @@ METHOD_COLOURS = {
     "pda-dpmd": "#56B4E9",
     "snapshot": "#332288",
 }
+#: Methods as people write them.
 METHOD_NAMES = {
     "dp-sgd": "DP-SGD",
     "dp2-rmsprop": "DP²-RMSProp",
@@ -74,12 +76,14 @@ GATE_BANDS = (
     (0.3, 1.0, "marginal", "#fdf4dd"),
     (None, 0.3, "use DP-SGD", "#fbe9e4"),
 )
+#: The advice as part of a title.
 ADVICE_WORDS = {
     "dp2": "the advice is DP²",
     "marginal": "the advice is DP², but it is close",
     "dp-sgd": "the advice is DP-SGD",
     None: "no pilot, no advice",
 }
+#: Colour of what is no data.
 MUTED = "#5f6b76"
 
 

@@ -26,6 +26,7 @@ COLOURS = {
     "GLL22": "#56B4E9",
     "Theorem 4": "#D55E00",
 }
+#: Behind the name of a method of whose row something is recalled.
 MARK = " *"
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+#: Matplotlib's markers of the rows.
 MARKERS = {"SGD": "s", "DBW12": "D", "Theorem 1": "o", "Theorem 2": "v"}
 #: Sweep, count of a run and column of the table, in the order of the panels.
 PANELS = (

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 #: Curves that lie on each other are drawn in different widths and strokes.
 STROKES = {"BJL+19": (4.0, "-", 0.45), "Theorem 2": (1.6, ":", 1.0)}
+#: Rows whose exponents of n are all above it are left out of the picture.
 HIGHEST_EXPONENT = 2.1
 
 

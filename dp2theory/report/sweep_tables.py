@@ -8,8 +8,10 @@ from typing import Any
 from dp2theory.digits import short, within
 from dp2theory.report.tables import interval, number
 
+#: One method's runs at one setting, as the command's JSON has them.
 Group = Mapping[str, Any]
 
+#: Of the table of a sweep.
 HEADER = (
     "method", "settings", "noise", "epsilon of one run", "seeds", "mean loss",
     "to the first", "95 % interval", "diverged",

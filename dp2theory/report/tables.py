@@ -90,6 +90,7 @@ def snr_rows(plan: Mapping[str, Any]) -> list[list[str]]:
     ]
 
 
+#: Of the table of block means.
 SNR_HEADER = (
     "block length m [steps]",
     "blocks",
@@ -123,6 +124,7 @@ def run_rows(arms: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> lis
     return rows
 
 
+#: Of the table of runs.
 RUN_HEADER = ("method", "seeds", "mean final train loss", "other means")
 
 
@@ -160,6 +162,7 @@ def _settings(values: Mapping[str, Any]) -> str:
     )
 
 
+#: Of the table of settings.
 SETTING_HEADER = ("method", "σ [clip norms]", "ε of one run", "releases", "settings")
 
 
@@ -173,7 +176,9 @@ def _markdown_cell(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\\|", " ".join(text.split()))
 
 
+#: How constants of a certified bound are known, in words.
 CERTIFIED_KINDS = {"a-priori": "a priori", "estimate": "estimate from the pilot"}
+#: What bounds its gradient term, in words.
 CERTIFIED_BRANCHES = {
     "staleness": "staleness",
     "gradient-bound": "C²/damping",

@@ -9,6 +9,7 @@ from typing import Any
 from dp2theory.report.tables import markdown_table
 from dp2theory.report.theorem_pages import STATUS, WRITTEN, page, prose
 
+#: Beginning of the list of theorems.
 INDEX_HEAD = """# Theorems
 
 Each theorem is one object in `bounds`: its statement and assumptions in SymPy, its kind, its
@@ -35,11 +36,13 @@ ours. Kinds: *tight* (attained), *upper*, *lower*, *rate* (constants left out), 
 What belongs to which item of which paper: [the paper map](../paper-map.md). Letters and names:
 [symbols](symbols.md)."""
 
+#: Beginning of the paper map.
 MAP_HEAD = """# Paper map
 
 Which item of a paper is which theorem here, and where it is defined. Nothing here quotes a
 paper."""
 
+#: Beginning of the list of symbols.
 SYMBOLS_HEAD = """# Symbols of the theorems
 
 The letter in formulas, the name in evaluations, code and commands, unit, domain and meaning. A

@@ -11,10 +11,12 @@ from dp2theory.report.tables import markdown_table
 #: The first line of a generated page, by which a stale one is known.
 WRITTEN = "<!-- written by `make theorems`; changes here are lost -->"
 
+#: Who sees to an assumption, in words.
 HELD_BY = {
     "code": "checked by code, or true by construction",
     "caller": "promised by the caller",
 }
+#: How a source is known, in words.
 STATUS = {
     "stated": "stated in the paper",
     "recalled": "recalled, not quoted: the paper's wording or constants may differ",

@@ -27,6 +27,7 @@ from dp2theory.verification.likelihood import (
 )
 from dp2theory.verification.trials import Release, Trials
 
+#: From trials to one number a run; larger looks more like the first data set.
 Score: TypeAlias = Callable[[Trials], Array]
 
 # Noise is taken to be at least this much of what was asked for: none at all has no density.
@@ -50,6 +51,15 @@ class LikelihoodRatio(Attack):
     """log p_first - log p_second of all releases under a model of the mechanism.
 
     With the accounted model it is the best test there is, if the mechanism is what is accounted.
+
+    Attributes
+    ----------
+    name : str
+        As reports print it.
+    divisor : Divisor
+        What sums are divided by in the model.
+    measured : bool
+        Whether the noise is measured in trials on the second data set, and not taken as stated.
     """
 
     name: str = "likelihood ratio"
@@ -68,6 +78,11 @@ class JointLikelihoodRatio(Attack):
     """The likelihood ratio of whole runs, with the covariance of noise between releases measured.
 
     It finds noise that was used twice.
+
+    Attributes
+    ----------
+    name : str
+        As reports print it.
     """
 
     name: str = "likelihood ratio, joint noise as measured"
@@ -92,7 +107,13 @@ class JointLikelihoodRatio(Attack):
 
 @dataclass(frozen=True)
 class Strays(Attack):
-    """Which data set's replay do the final parameters and state agree with?"""
+    """Which data set's replay do the final parameters and state agree with?
+
+    Attributes
+    ----------
+    name : str
+        As reports print it.
+    """
 
     name: str = "final iterate against replays"
 
@@ -103,7 +124,13 @@ class Strays(Attack):
 
 @dataclass(frozen=True)
 class Learned(Attack):
-    """Logistic regression on summaries of every release and of the final parameters."""
+    """Logistic regression on summaries of every release and of the final parameters.
+
+    Attributes
+    ----------
+    name : str
+        As reports print it.
+    """
 
     name: str = "learned from summaries"
 

@@ -66,7 +66,17 @@ class Attempt:
 
 @dataclass(frozen=True)
 class AtDelta:
-    """What is shown and what is accounted at one delta."""
+    """What is shown and what is accounted at one delta.
+
+    Attributes
+    ----------
+    delta : float
+        Where both are compared.
+    lower : float
+        ε that the attack shows, up to its chance of error.
+    accounted : Bracket
+        ε of the accountant.
+    """
 
     delta: float
     lower: float

@@ -21,6 +21,7 @@ from dp2theory.resque.drift import INSTANCES, simulate
 from dp2theory.resque.named_functions import distance, distance_flat, maximum, maximum_flat
 from dp2theory.verification.bounds_case import Case
 
+#: Losses of the ball oracle that are tried, by name.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": maximum,
     "max-flat": maximum_flat,

@@ -47,4 +47,5 @@ class Case:
         return self.words if self.model is None else self.model.note
 
 
+#: From a setting that was run to the cases that it gives.
 Family = Callable[[Any], Iterator[Case]]

@@ -104,6 +104,7 @@ SPACES: Mapping[str, Space] = {
         many=64,
     ),
 }
+#: Families of settings in which bad instances are looked for.
 SEARCHED = tuple(SPACES)
 
 

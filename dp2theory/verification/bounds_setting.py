@@ -100,7 +100,23 @@ def attained(steps: int, delay: int, **more: Any) -> Setting:
 
 @dataclass(frozen=True)
 class Ground:
-    """A problem, its box, and what is known of it."""
+    """A problem, its box, and what is known of it.
+
+    Attributes
+    ----------
+    problem : Problem
+        What is minimised.
+    low, high : float
+        Ends of the box, the same in every coordinate.
+    start, minimiser : ndarray, shape (d,)
+        First iterate, and a point of least loss in the box.
+    lipschitz : float
+        Lipschitz constant of the loss in the box.
+    smoothness : float or None
+        Lipschitz constant of the gradient; None where there is none.
+    optimal_value : float
+        Least loss in the box.
+    """
 
     problem: Problem
     low: float
@@ -155,7 +171,21 @@ def ground(setting: Setting) -> Ground:
 
 @dataclass(frozen=True)
 class Stage:
-    """A setting that was run: traces and the constants behind them."""
+    """A setting that was run: traces and the constants behind them.
+
+    Attributes
+    ----------
+    setting : Setting
+        What was asked for.
+    ground : Ground
+        Where it was run.
+    traces : Traces
+        What was recorded.
+    eta : float
+        First step size.
+    nu1, nu2 : float
+        Noise std of DP-SGD steps and of adaptive ones.
+    """
 
     setting: Setting
     ground: Ground

@@ -26,6 +26,7 @@ from dp2theory.verification.verify_report import DRAWS
 
 #: Of (sigmoid(z) - y)^2 with y in {0, 1}: largest slope 2/4, largest curvature 2/16 + 2/(6 sqrt 3).
 STEEPEST, MOST_CURVED = 0.5, 0.125 + 1 / (3 * sqrt(3))
+#: The privacy budget that the rates are stated at.
 DELTA, EPSILON = 1e-5, 1.0
 
 

@@ -34,6 +34,7 @@ _ROUNDING = 1e-9
 #: Theorems on DP² that do not speak of the runs, and why.
 _DECAYING = "it is about step sizes that decay from phase to phase"
 _COMMON = "it is about the variant whose SGD phases divide by the preconditioner, too"
+#: By theorem, why it says nothing of runs in two modes.
 NOT_APPLICABLE = {"dp2.A": _DECAYING, "dp2.C": _COMMON, "dp2.CTV": _COMMON}
 
 

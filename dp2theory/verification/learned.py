@@ -18,7 +18,17 @@ _ROUNDS, _PENALTY = 25, 1e-3
 
 @dataclass(frozen=True, eq=False)
 class Logistic:
-    """A fitted score: larger means more like the first class."""
+    """A fitted score: larger means more like the first class.
+
+    Attributes
+    ----------
+    centre, spread : ndarray, shape (F,)
+        Means and standard deviations that features are scaled by.
+    weights : ndarray, shape (F,)
+        Of the scaled features.
+    intercept : float
+        Added to their sum.
+    """
 
     centre: Array
     spread: Array

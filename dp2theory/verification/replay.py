@@ -21,6 +21,7 @@ from dp2theory.verification.neighbours import Neighbours
 #: Makes the optimizer that runs on a data set. A private one is the same on all.
 MakeOptimizer: TypeAlias = Callable[[Problem], Optimizer]
 
+#: What is said of an optimizer whose releases are no ledger.
 VARYING = (
     "optimizer: its queries differ from run to run in their records, statistic or noise "
     "multiplier, which may depend on step and stage only"
@@ -32,7 +33,19 @@ _NO_NOISE = 1e-6
 
 @dataclass(frozen=True)
 class Kind:
-    """What may be known of a release before the run: equal in every run, or it is no ledger."""
+    """What may be known of a release before the run: equal in every run, or it is no ledger.
+
+    Attributes
+    ----------
+    step : int
+        In which it was made.
+    records : str
+        Which records it is of.
+    statistic : str
+        What was summed.
+    noise_multiplier : float
+        Noise std over the clip norm.
+    """
 
     step: int
     records: str

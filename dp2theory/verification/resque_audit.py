@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 #: Runs on each data set that the test is put to.
 TRIALS = 4000
+#: δ of an audit where none is given.
 DELTA = 0.05
+#: Chance that what an audit shows is wrong, where none is given.
 ERROR = 1e-3
 #: Runs that share one stream of random numbers.
 CHUNK = 250

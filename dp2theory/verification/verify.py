@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = ["LEVELS", "InterruptedVerification", "verify"]
 
+#: How much is tried: within a minute, or within 20 minutes of CPU.
 LEVELS = ("quick", "full")
+#: Gets one line of what was done.
 Progress = Callable[[str], None]
 
 

@@ -5,7 +5,7 @@ import pytest
 from docs.site.reference import public_modules
 from tests.docs.undocumented import undocumented
 
-PACKAGES = ("accountants", "bounds")
+PACKAGES = ("accountants", "bounds", "dp2theory")
 
 
 def test_the_check_bites():
