@@ -298,6 +298,15 @@ def test_only_known_signs_may_be_promised():
         random_process("test_finite", finite=True)
 
 
-def test_contradictory_assumptions_prove_nothing():
-    step = inequality("a", FALSE, "a0", "a1")
-    refused(step, assumptions=[Le(eta, 0), Le(1, eta)], says="contradict")
+@pytest.mark.parametrize(
+    "assumptions",
+    [
+        [Le(eta, 0), Le(1, eta)],
+        [Eq(eta**3, 2), Eq(eta, 1)],  # beyond linear arithmetic
+        [Eq(eta * c, 1), Eq(eta * c**2, 1), Eq(eta, 2)],
+    ],
+)
+def test_contradictory_assumptions_prove_nothing(assumptions):
+    names = [f"a{place}" for place in range(len(assumptions))]
+    step = inequality("a", FALSE, *names)
+    refused(step, assumptions=assumptions, says="contradict")
