@@ -55,6 +55,20 @@ def test_rooms_are_the_folders():
     assert set.union(*rows_of_page(PAGE)) == there - set(MAY_IMPORT)
 
 
+def rooms_of_contributing(text: str) -> set[str]:
+    """The names at the left of the block under "Where things go"."""
+    block = text.split("## Where things go")[1].split("```")[1]
+    names = [re.split(r"  +", line)[0] for line in block.strip().splitlines()]
+    return {name for line in names for name in line.split(" | ")}
+
+
+def test_contributing_names_every_room():
+    text = (ROOT / "CONTRIBUTING.md").read_text()
+    there = rooms() | set(LIBRARIES)
+    assert rooms_of_contributing(text) == there
+    assert rooms_of_contributing(text.replace("dp2theory.planning", "dp2theory.plans")) != there
+
+
 def test_an_unknown_room_is_noticed(tmp_path):
     folder = tmp_path / "dp2theory" / "attic"
     folder.mkdir(parents=True)
