@@ -100,7 +100,7 @@ def plan_private(
     target_epsilon, target_delta : float
         The budget under the exchange of one record.
     constants : PrivateConstants, optional
-    parts : int
+    parts : int, optional
         Disjoint parts of the data, about n/2, n/4, … records. Default: as many as the analysis
         promises something for (`resolution` at most 1) and that can gain more than their accuracy;
         at least one.
