@@ -18,6 +18,11 @@ CAPTION = (
     "number stand at the left edge."
 )
 
+#: Headers of the page's tables, with the kinds of the numbers.
+FINDING_HEADER = ("law", "answered (as reported)", "truth (proved ends)", "off by", "case")
+#: Of the table of verdicts, with the kind of each number.
+VERDICT_HEADER = ("law", "relation", "examples (counted)", "refused (counted)", "verdict")
+
 
 def audit_sections(document: Mapping[str, Any]) -> list[str]:
     """The parts of the page, its inputs apart.
@@ -41,11 +46,11 @@ def audit_sections(document: Mapping[str, Any]) -> list[str]:
         if result[group]:
             parts.append(f"<h2>{html.escape(heading)}</h2>")
             rows = audit_tables.finding_rows(result[group])
-            parts.append(tables.html_table(audit_tables.FINDING_HEADER, rows))
+            parts.append(tables.html_table(FINDING_HEADER, rows))
             parts += [_finding(finding) for finding in result[group]]
     parts.append("<h2>Law by law</h2>")
     rows = audit_tables.verdict_rows(result["results"])
-    parts.append(tables.html_table(audit_tables.VERDICT_HEADER, rows))
+    parts.append(tables.html_table(VERDICT_HEADER, rows))
     return parts
 
 
@@ -85,7 +90,7 @@ def _cards(result: Mapping[str, Any]) -> str:
         (str(len(result["violations"])), "other confirmed violations"),
         (str(len(result["suspects"])), "suspects, not confirmed"),
         (str(len(result["looseness"])), "loose answers"),
-        (f"{result['cpu_seconds']:.3g} s", "of CPU"),
+        (f"{result['cpu_seconds']:.3g} s", "of CPU (measured)"),
     ]
     return cards(counts)
 

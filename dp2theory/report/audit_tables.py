@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from dp2theory.digits import within
 from dp2theory.report.tables import number
 
 #: One finding, as the command's JSON has it.
@@ -44,7 +45,7 @@ def truth(finding: Finding) -> str:
     if oracle is None:
         return "–"
     lower, upper = value(oracle["lower"]), value(oracle["upper"])
-    return lower if lower == upper else f"[{lower}, {upper}]"
+    return lower if lower == upper else within(oracle)
 
 
 def answer(finding: Finding) -> str:

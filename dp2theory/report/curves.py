@@ -67,6 +67,8 @@ def draw_against_steps(
             steps[-1], tight["upper"], marker="v", color=BAND, zorder=4,
             label=f"tight upper end: {short(tight['upper'], 'upper', 4)}",
         )  # fmt: skip
+    if not any(map(math.isfinite, (*lower, *upper))):
+        axes.set_yticks([])
     axes.set_xscale("log")
     if _positive(lower) and _positive(upper):
         axes.set_yscale("log")

@@ -26,6 +26,8 @@ SYMBOL = {"epsilon": "ε", "delta": "δ"}
 #: Its unit.
 UNIT = {"epsilon": "nats", "delta": "probability"}
 #: Names of accountants as people write them.
+#: What is said of a run without a finite ε.
+NOTHING = "ε is infinite: what was released may reveal a record outright"
 ACCOUNTANTS = {"exact": "exact", "renyi": "Rényi", "tcdp": "truncated CDP"}
 
 
@@ -68,7 +70,9 @@ def _account(document: Mapping[str, Any]) -> list[str]:
     top = datum(document, f"result.{asked}.upper", "upper", digits=6)
     end = datum(document, f"result.{asked}.lower", "lower", digits=6)
     at = f"at {SYMBOL[given]} = {tables.number(inputs[given]['value'], 4)}, for {unit}"
+    finite = html_plots.finite(result[asked]["upper"]) is not None
     parts = [
+        *([] if finite else [verdict("No privacy", NOTHING, "dp-sgd")]),
         cards(
             [
                 (Markup(f"{symbol} ≤ {top}"), f"proved upper end, {at}"),
@@ -91,9 +95,9 @@ def _account(document: Mapping[str, Any]) -> list[str]:
             entries.append(Entry("log δ", "result.log_delta.lower", "natural logarithm", "lower"))
     entries.append(Entry("releases", "result.steps", "steps", "counted"))
     parts += ["<h2>Numbers</h2>", numbers_table(document, entries)]
-    if explained:
+    if explained and explained["source"]:
         said = f"Proofs: {explained['source']}."
-        if explained["exact"]:
+        if explained["exact"] and finite:
             said += " Both ends come from one pair of distributions and differ by rounding only."
         parts += [f"<p>{tables.escaped(said)}</p>"]
     parts += ["<h2>Answers</h2>", _answers(document, asked)]

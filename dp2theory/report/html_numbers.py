@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dp2theory.digits import short as short
+from dp2theory.digits import short
 from dp2theory.report import tables
 from dp2theory.report.tables import Markup
 

@@ -25,6 +25,8 @@ SIZE = (WIDTH, 3.4)
 LETTERS, ROW = 26, 0.46
 #: Theorems in one picture.
 MOST = 40
+#: Cells of a sweep, lines, and points of a line in one picture.
+MOST_CELLS, MOST_LINES, MOST_POINTS = 24, 48, 60
 _CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#332288", "#999933")
 
 
@@ -63,6 +65,8 @@ def answers_figure(answers: Sequence[tuple[str, Any, Any, str]], quantity: str) 
             axes.plot(high, row, marker="v" if kind == "upper" else "x", color=colour, zorder=4)
         _rows(axes, [name for name, *_ in answers])
         axes.margins(x=0.15)
+        if not axes.lines:  # a scale without a number on it says nothing
+            axes.set_xticks([])
         return figure
 
 
@@ -150,6 +154,12 @@ def cells_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> F
         return figure
 
 
+def runs_shown(cells: Sequence[Mapping[str, Any]]) -> int | None:
+    """Runs of each cell in a picture of their curves; None for all of them."""
+    shown = max(1, MOST_LINES // max(1, min(len(cells), MOST_CELLS)))
+    return shown if any(len(cell["runs"]) > shown for cell in cells) else None
+
+
 def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> Figure:
     """Train loss against steps, a line for each run, a colour for each cell."""
     with styled():
@@ -157,13 +167,15 @@ def curves_figure(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> 
         axes.set_title("Train loss, run by run")
         axes.set_xlabel("step")
         axes.set_ylabel("mean train loss")
+        most = runs_shown(cells)
         for cell, colour, label in zip(cells, _colours(cells), labels, strict=True):
-            for place, run in enumerate(cell["runs"]):
+            for place, run in enumerate(cell["runs"][:most]):
                 pairs = [
                     (step, loss)
                     for step, said in zip(run["loss_steps"], run["losses"], strict=True)
                     if (loss := finite(said)) is not None
                 ]
+                pairs = pairs[:: 1 + len(pairs) // MOST_POINTS]
                 if pairs:
                     axes.plot(
                         *zip(*pairs, strict=True), color=colour, alpha=0.7, linewidth=1.1,

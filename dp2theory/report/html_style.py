@@ -49,7 +49,7 @@ th,td{padding:7px 16px;text-align:right;border-top:1px solid var(--line)}
 thead th{border-top:0;color:var(--muted);font-weight:600}
 th:first-child{text-align:left}tbody th{font-weight:500}
 .inputs td,.inputs th,.words td,.words th{text-align:left}
-.inputs td{overflow-wrap:anywhere;min-width:5em}
+.inputs td:nth-child(2){overflow-wrap:anywhere;min-width:5em}
 .words td:last-child:not(:nth-child(2)){min-width:13em}
 .theorems td:nth-child(2),.theorems td:nth-child(7){min-width:10em}
 .theorems td:nth-child(4){min-width:6em}.theorems td,.theorems th{padding:7px 10px}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 from collections.abc import Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ from dp2theory.report.html_numbers import bracket, datum
 from dp2theory.report.html_page import About, cards, figure, notes, pictures, verdict, write_page
 from dp2theory.report.tables import Markup
 
+#: Settings with pictures, and runs in them: a page of hundreds must still open at once.
+MOST_DRAWN, MOST_RUNS = 6, 1600
 #: The header of the page's table, with the kind of each number.
 HEADER = (
     "method",
@@ -68,9 +71,25 @@ def sweep_sections(document: Mapping[str, Any]) -> list[str]:
             ]
         )
     )
+    drawn = _drawn(result["groups"])
     for place, group in enumerate(result["groups"]):
-        parts += _group(document, place, group)
+        parts += _group(document, place, group, drawn=place < drawn)
+    left_out = len(result["groups"]) - drawn
+    if left_out > 0:
+        parts.append(
+            f"<p>Pictures are those of the first {drawn} settings; {left_out} more are in the "
+            "tables.</p>"
+        )
+    if not result["groups"]:
+        parts.append("<p>There are no settings to show.</p>")
     return parts + notes("What the figures cover", result["notes"])
+
+
+def _drawn(groups: Sequence[Mapping[str, Any]]) -> int:
+    """How many settings have pictures: the first, and more while they are few and small."""
+    runs = list(accumulate(sum(len(cell["runs"]) for cell in one["cells"]) for one in groups))
+    few = sum(1 for total in runs[:MOST_DRAWN] if total <= MOST_RUNS)
+    return max(few, min(1, len(groups)))
 
 
 def _listed(seeds: Sequence[int]) -> str:
@@ -78,17 +97,15 @@ def _listed(seeds: Sequence[int]) -> str:
     return ", ".join(map(str, seeds[:most])) + (", …" if len(seeds) > most else "")
 
 
-def _group(document: Mapping[str, Any], place: int, group: Mapping[str, Any]) -> list[str]:
+def _group(
+    document: Mapping[str, Any], place: int, group: Mapping[str, Any], *, drawn: bool
+) -> list[str]:
     cells = group["cells"]
     shown = sweep_tables.settings_shown(cells)
     labels = [
         cell["method"] + (f", {settings}" if settings else "")
         for cell, settings in zip(cells, shown, strict=True)
     ]
-    means = "; ".join(
-        f"{label} {tables.number(cell['mean_train_loss'], 4)}"
-        for cell, label in zip(cells, labels, strict=True)
-    )
     rows = [
         _row(document, f"result.groups.{place}.cells.{number}", cell, settings,
              first=number == group["baseline"])
@@ -98,19 +115,7 @@ def _group(document: Mapping[str, Any], place: int, group: Mapping[str, Any]) ->
         f"<h2>{html.escape(group['problem'])}</h2>",
         f"<p>{html.escape(sweep_tables.title(group))}.</p>",
         tables.html_table(HEADER, rows),
-        pictures(
-            figure(
-                html_plots.cells_figure(cells, labels),
-                f"mean final train losses: {means}",
-                "Points are seeds, bars their mean. Losses are computed on the records without "
-                "noise and are not covered by ε.",
-            ),
-            figure(
-                html_plots.curves_figure(cells, labels),
-                "train loss against steps, a line for each run",
-                "A line for each run, a colour for each row of the table.",
-            ),
-        ),
+        *(_pictures(cells, labels) if drawn else ()),
         "<details><summary>all settings</summary>",
         tables.html_table(
             ("method", "settings"),
@@ -126,6 +131,32 @@ def _group(document: Mapping[str, Any], place: int, group: Mapping[str, Any]) ->
             ],
         ),
         "</details>",
+    ]
+
+
+def _pictures(cells: Sequence[Mapping[str, Any]], labels: Sequence[str]) -> list[str]:
+    most = html_plots.MOST_CELLS
+    means = "; ".join(
+        f"{label} {tables.number(cell['mean_train_loss'], 4)}"
+        for cell, label in zip(cells[:most], labels, strict=False)
+    )
+    rows = f" The first {most} rows of {len(cells)}." if len(cells) > most else ""
+    shown = html_plots.runs_shown(cells)
+    seeds = "" if shown is None else f" The first {shown} of each row."
+    return [
+        pictures(
+            figure(
+                html_plots.cells_figure(cells[:most], labels[:most]),
+                f"mean final train losses: {means}",
+                "Points are seeds, bars their mean. Losses are computed on the records without "
+                "noise and are not covered by ε." + rows,
+            ),
+            figure(
+                html_plots.curves_figure(cells[:most], labels[:most]),
+                "train loss against steps, a line for each run",
+                "A line for each run, a colour for each row of the table." + rows + seeds,
+            ),
+        )
     ]
 
 

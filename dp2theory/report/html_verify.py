@@ -9,7 +9,17 @@ from typing import Any
 
 from dp2theory.report import html_plots, tables
 from dp2theory.report.html_numbers import datum
-from dp2theory.report.html_page import About, cards, figure, notes, pictures, verdict, write_page
+from dp2theory.report.html_page import (
+    About,
+    cards,
+    figure,
+    notes,
+    pictures,
+    theorem_link,
+    verdict,
+    with_theorems,
+    write_page,
+)
 from dp2theory.report.tables import Markup
 
 #: Of the table of theorems.
@@ -66,10 +76,8 @@ def verify_sections(document: Mapping[str, Any]) -> list[str]:
     broken = [each for each in verdicts if each["verdict"] == "violated"]
     rows = [_row(document, place, each) for place, each in enumerate(verdicts)]
     tested = [each for each in verdicts if each["tested"]]
-    parts = [_verdict(broken, len(verdicts)), _cards(document)]
     unfinished = document["result"]["unfinished"]
-    if unfinished:
-        parts.insert(1, notes("Interrupted: these theorems have no verdict", unfinished)[0])
+    parts = [*_verdicts(broken, len(verdicts), len(unfinished)), _cards(document)]
     drawn = html_plots.slack_figures(tested)
     if drawn:
         label = f"bound over measurement, picture {{}} of {len(drawn)}; the table has the figures"
@@ -93,16 +101,27 @@ def verify_sections(document: Mapping[str, Any]) -> list[str]:
         parts.append("<h2>Tests</h2>")
         shown = [*broken, *(each for each in tested if each not in broken)]
         parts += [_tests(document, verdicts.index(each), each) for each in shown]
+    parts += notes("Without a verdict", unfinished)
     return parts + notes("What was left out", document["result"].get("notes", ()))
 
 
-def _verdict(broken: list[Mapping[str, Any]], count: int) -> str:
+def _verdicts(broken: list[Mapping[str, Any]], count: int, unfinished: int) -> list[str]:
+    """The boxes on top: what is violated comes first, what is missing next."""
+    boxes = []
+    if broken:
+        named = ", ".join(str(each["id"]) for each in broken)
+        are = "theorem is" if count == 1 else "theorems are"
+        boxes.append(verdict(f"{len(broken)} of {count} {are} violated", named, "broken"))
+    if unfinished:
+        text = (
+            f"{unfinished} of {count + unfinished} theorems have no verdict; they are named below"
+        )
+        boxes.append(verdict("Interrupted", text, "none"))
     if not broken:
         looked = "1 theorem was" if count == 1 else f"{count} theorems were"
-        return verdict("No violation was found", f"{looked} looked at", "kept")
-    named = ", ".join(str(each["id"]) for each in broken)
-    are = "theorem is" if count == 1 else "theorems are"
-    return verdict(f"{len(broken)} of {count} {are} violated", named, "broken")
+        title = "No violation was found" + (" so far" if unfinished else "")
+        boxes.append(verdict(title, f"{looked} looked at", "none" if unfinished else "kept"))
+    return boxes
 
 
 def _cards(document: Mapping[str, Any]) -> str:
@@ -126,13 +145,13 @@ def _row(document: Mapping[str, Any], place: int, each: Mapping[str, Any]) -> li
     mark = Markup(f"<span class='kind {MARKS.get(word, '')}'>{html.escape(word)}</span>")
     tested = str(each["words"]) + (f": {each['why_not']}" if each["why_not"] else "")
     return [
-        str(each["id"]),
+        theorem_link(each["id"]),
         str(each["title"]),
         str(each["kind"]),
         proof,
         mark,
         datum(document, f"{field}.slack", "measured", digits=5),
-        tested,
+        with_theorems(tested),
         datum(document, f"{field}.seconds", "measured", digits=3),
     ]
 

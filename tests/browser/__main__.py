@@ -4,6 +4,7 @@ Exits with 0 when all is right, 1 when something is wrong, 2 when there is no Ch
 to build/browser; with ``--images``, small ones of the first screen go to docs/images.
 """
 
+import re
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from pathlib import Path
 from tests.browser.chromium import NoChromium, find, open_page, screenshot
 from tests.browser.looks import measure
 from tests.browser.pages import Report, made_reports
-from tests.report.reading import fields, problems
+from tests.report.reading import fields, missing, problems
 
 ROOT = Path(__file__).parents[2]
 PICTURES = ROOT / "build" / "browser"
@@ -31,6 +32,7 @@ def wrong_with(browser: str, report: Report) -> list[str]:
     found = [f"console: {line}" for line in opened.console]
     found += [f"asks the network for {address}" for address in opened.requests]
     found += problems(opened.dom, report.document)
+    found += missing(opened.dom, report.document)
     if not fields(opened.dom):
         found.append("no number was found")
     return found
@@ -63,7 +65,14 @@ def unnoticed(browser: str, report: Report) -> list[str]:
         "a script that fails": free.replace("<h1>", "<script>nothing.at.all</script><h1>", 1),
         "a policy that stops something": page.replace("<h1>", "<script>1</script><h1>", 1),
         "another number": page[:first] + "9" + page[first:],
+        "a last digit that is one off": _last_digit(page, "counted", +1),
+        "an upper end that is rounded down": _last_digit(page, "upper", -1),
+        "a section that is not there": page.replace("<h2>Ledger</h2>", "", 1),
+        "a value of the attribute": page.replace("<data value='1", "<data value='2", 1),
+        "a version that is not there": page.replace("<dt>scipy</dt>", "<dt>sciPy</dt>", 1),
+        "a picture without words": re.sub(" alt='[^']+'", " alt=''", page, count=1),
     }
+    assert len({*broken.values(), page}) == 1 + len(broken), "a page was not broken"
     found = []
     for name, text in broken.items():
         path = report.page.with_name("broken.html")
@@ -71,6 +80,17 @@ def unnoticed(browser: str, report: Report) -> list[str]:
         if not wrong_with(browser, Report(report.name, path, report.document)):
             found.append(f"{name} was not noticed")
     return found
+
+
+def _last_digit(page: str, kind: str, step: int) -> str:
+    """The page with the last digit of the first shown number of a kind moved by a step."""
+    found = next(
+        one
+        for one in re.finditer(rf"data-kind='{kind}'>([^<]*)(\d)</data>", page)
+        if 0 <= int(one[2]) + step <= 9
+    )
+    start, end = found.span(2)
+    return page[:start] + str(int(found[2]) + step) + page[end:]
 
 
 def _documentation_image(browser: str, report: Report) -> None:

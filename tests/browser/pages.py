@@ -1,4 +1,4 @@
-"""The five reports, each made by its command in a few seconds, with the JSON of the same run."""
+"""The reports, each made by its command in a few seconds, with the JSON of the same run."""
 
 import json
 import subprocess
@@ -25,6 +25,12 @@ COMMANDS = {
     "verify": "verify dp2.master dp2.W resque.E1 --quick",
     "audit": "audit --method dp2-rmsprop --trials 1000 --steps 2 --executor serial",
     "sweep": "sweep --spec spec.toml --executor serial",
+    "snapshot": "plan --method snapshot --problem hetM --batch-size 1024 --epochs 4 --epsilon 2.8",
+    "remaining": "account --noise-multiplier 1 --dataset-size 60000 --batch-size 600 --remaining 2",
+    "violated": "audit --method dp-sgd --trials 2000 --steps 2 --claimed-epsilon 0.1"
+    " --executor serial",
+    "train": "train --problem huber --batch-size 50 --epochs 5 --epsilon 3 --method dp-sgd"
+    " --certify --seeds 2",
 }
 #: 3: a check found something, and the page says so.
 FINE = (0, 3)

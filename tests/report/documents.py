@@ -22,7 +22,13 @@ EVENT = {
 }  # fmt: skip
 ABOUT = About(
     command=f"dp2theory account --event '{EVIL}'",
-    versions={"Python": "3.99.1", "numpy": "9.9.9"},
+    versions={
+        "Python": "3.99.1",
+        "dp2theory": "9.8.7",
+        "dp-accounting": "0.9",
+        "numpy": "9.9.9",
+        "scipy": "9.9",
+    },
     ledgers=[(EVIL, EVENT)],
     theorems=[{"id": "dp2.made", "title": EVIL, "statement": f"a <= {EVIL}"}],
 )

@@ -2,6 +2,7 @@
 
 import copy
 import json
+import re
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,7 +18,7 @@ from dp2theory.report.html_snapshot import write_snapshot_report
 from dp2theory.report.html_sweep import write_sweep_report
 from dp2theory.report.html_verify import write_verify_report
 from tests.report import documents
-from tests.report.reading import fields, problems
+from tests.report.reading import fields, missing, problems
 from tests.report.results import certified_runs, plan_document, runs_document, snapshot_document
 from tests.report.test_html import self_contained
 
@@ -126,6 +127,24 @@ def test_numbers_are_those_of_the_json_rounded_against_us(made):
     assert given <= fields(page)
 
 
+def test_nothing_is_missing_and_what_is_would_be_noticed(made):
+    page, document, _ = made
+    assert missing(page, document) == []
+    marks = ("<h2>Inputs</h2>", "<h2>Kinds of numbers</h2>", "<dt>scipy</dt>", "<dt>seed",
+             " scope='col'", "<pre class='command'>")  # fmt: skip
+    for there in marks:
+        assert there in page
+        assert missing(page.replace(there, ""), document), there
+    for name, entry in document["inputs"].items():
+        words = name.replace("_", " ")
+        gone = page.replace(f"<th scope='row'>{words}</th>", "<th scope='row'>other</th>")
+        assert f"no input {words}" in missing(gone, document)
+        if isinstance(entry["value"], float):
+            gone = page.replace(f"inputs.{name}.value", "inputs.other.value")
+            assert f"no value of the input {words}" in missing(gone, document)
+    assert "a picture without words" in missing(re.sub(" alt='[^']+'", " alt=''", page), document)
+
+
 def test_pages_say_how_they_were_made(made):
     text = self_contained(made[0]).text
     for words in (
@@ -159,6 +178,8 @@ def test_rounding_to_the_wrong_side_is_noticed():
         assert problems(right, document) == []
         wrong = "1.23456" if kind == "upper" else "1.23457"
         assert problems(right.replace(f">{shown}<", f">{wrong}<"), document)
+        for digit in "0135":  # a last digit that is off
+            assert problems(right.replace(f"{shown}<", f"{shown}{digit}<"), document)
 
 
 def test_a_cell_that_is_not_escaped_is_noticed(tmp_path, monkeypatch):
@@ -225,6 +246,61 @@ def test_interrupted_and_empty_sweeps_have_a_page(tmp_path):
     write_sweep_report(tmp_path / "p.html", document)
     text = self_contained((tmp_path / "p.html").read_text(encoding="utf-8")).text
     assert "Interrupted" in text
+
+
+def test_an_infinite_epsilon_says_so_first(tmp_path):
+    nothing = {"lower": "inf", "upper": "inf"}
+    series = {"steps": [1], "exact": {"lower": ["inf"], "upper": ["inf"]}}
+    answers = documents.account_document()["result"]["answers"][:1]
+    document = documents.account_document(
+        epsilon=nothing, answers=[answers[0] | {"epsilon": nothing}], peers=[],
+        against_steps=series,
+        explanation={"upper": "x", "lower": "x", "exact": True, "source": ""},
+    )  # fmt: skip
+    write_account_report(tmp_path / "p.html", document, documents.ABOUT)
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert (
+        page.split("<main>")[1]
+        .split("</p>")[1]
+        .strip()
+        .startswith("<div class='verdict dp-sgd'><strong>No privacy</strong>ε is infinite: ")
+    )
+    assert problems(page, document) == []
+    assert "Proofs:" not in page
+    assert "No privacy" not in written("account")[0]
+
+
+def test_pages_of_hundreds_of_cells_stay_small(tmp_path):
+    document = documents.sweep_document()
+    (group,) = document["result"]["groups"]
+    cell = group["cells"][1]
+    steps = list(range(200))
+    run = cell["runs"][0] | {"loss_steps": steps, "losses": [0.7 - 1e-3 * k for k in steps]}
+    many = [cell | {"settings": {"delay": k}, "runs": [run] * 10} for k in range(200)]
+    document["result"]["groups"] = [group | {"cells": many}, group, group]
+    write_sweep_report(tmp_path / "p.html", document, documents.ABOUT)
+    page = (tmp_path / "p.html").read_text(encoding="utf-8")
+    assert len(page.encode()) < 2_000_000
+    assert "The first 24 rows of 200. The first 2 of each row." in page
+    assert "Pictures are those of the first 1 settings; 2 more are in the tables." in page
+    assert "result.groups.0.cells.199.noise_multiplier" in fields(page)
+    assert problems(page, document) == []
+
+
+def test_an_interrupted_verification_says_so_first(tmp_path):
+    for violated in (False, True):
+        document = documents.verify_document(violated=violated)
+        document["status"] = "interrupted"
+        document["result"]["unfinished"] = ["dp2.B", documents.EVIL]
+        write_verify_report(tmp_path / "p.html", document, documents.ABOUT)
+        page = (tmp_path / "p.html").read_text(encoding="utf-8")
+        boxes = [part.split("<")[0] for part in page.split("'><strong>")[1:]]
+        assert boxes[-2:] == (
+            ["1 of 3 theorems are violated", "Interrupted"] if violated
+            else ["Interrupted", "No violation was found so far"]
+        )  # fmt: skip
+        assert "verdict kept" not in page
+        assert documents.EVIL in self_contained(page).text
 
 
 def test_a_claimed_epsilon_is_not_called_proved(tmp_path):
