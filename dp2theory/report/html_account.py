@@ -28,6 +28,7 @@ UNIT = {"epsilon": "nats", "delta": "probability"}
 #: Names of accountants as people write them.
 #: What is said of a run without a finite ε.
 NOTHING = "ε is infinite: what was released may reveal a record outright"
+#: How each accountant is named.
 ACCOUNTANTS = {"exact": "exact", "renyi": "Rényi", "tcdp": "truncated CDP"}
 
 
