@@ -25,10 +25,9 @@ from dp2theory.report.tables import Markup
 SYMBOL = {"epsilon": "ε", "delta": "δ"}
 #: Its unit.
 UNIT = {"epsilon": "nats", "delta": "probability"}
-#: Names of accountants as people write them.
 #: What is said of a run without a finite ε.
 NOTHING = "ε is infinite: what was released may reveal a record outright"
-#: How each accountant is named.
+#: Names of accountants as people write them.
 ACCOUNTANTS = {"exact": "exact", "renyi": "Rényi", "tcdp": "truncated CDP"}
 
 

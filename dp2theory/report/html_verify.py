@@ -160,7 +160,8 @@ def _tests(document: Mapping[str, Any], place: int, each: Mapping[str, Any]) -> 
     lines = [f"<p><b>{html.escape(each['id'])}</b> {html.escape(each['title'])}</p>"]
     for number, test in enumerate(each["tested"]):
         field = f"result.theorems.{place}.tested.{number}"
-        said = f"{datum(document, f'{field}.count')} {html.escape(test['on'])}"
+        on = test["on"].removesuffix("s") if test["count"] == 1 else test["on"]
+        said = f"{datum(document, f'{field}.count')} {html.escape(on)}"
         which = test["what"].removeprefix(f"{test['count']} {test['on']}")
         said += html.escape(which if which.startswith(" ") else f": {which}")
         if test["slack"] is not None:

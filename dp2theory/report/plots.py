@@ -152,9 +152,9 @@ def draw_snr(axes: Axes, plan: Mapping[str, Any], *, title: str | None = None) -
             markeredgecolor="#1f2933",
             zorder=4,
         )
-    _delay_line(axes, default, f"default\n$s = {default}$", "--", "left")
+    _delay_line(axes, default, f"default\n$s = {default}$", "--", "bottom")
     if recommended is not None and recommended != default:
-        _delay_line(axes, recommended, f"advised\n$s = {recommended}$", "-", "right")
+        _delay_line(axes, recommended, f"advised\n$s = {recommended}$", "-", "top")
     at_default = plan["snr"]["at_default_delay"]
     if at_default:
         axes.plot(
@@ -175,20 +175,20 @@ def _bands(axes: Axes, low: float, high: float) -> None:
         bottom, top = lower or low, upper or high
         axes.axhspan(bottom, top, color=tint, zorder=0, linewidth=0)
         axes.annotate(
-            label, (0, min(top, high)), xycoords=axes.get_yaxis_transform(), xytext=(7, -5),
-            textcoords="offset points", va="top", fontsize=8.5, color=MUTED, zorder=6,
+            label, (1, min(top, high)), xycoords=axes.get_yaxis_transform(), xytext=(-7, -5),
+            textcoords="offset points", ha="right", va="top", fontsize=8.5, color=MUTED, zorder=6,
             bbox={"facecolor": tint, "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
     for threshold in (0.3, 1.0):
         axes.axhline(threshold, color=MUTED, linewidth=0.8, linestyle=":", zorder=1)
 
 
-def _delay_line(axes: Axes, delay: int, label: str, style: str, side: str) -> None:
+def _delay_line(axes: Axes, delay: int, label: str, style: str, end: str) -> None:
     axes.axvline(delay, color="#D55E00", linewidth=1.1, linestyle=style, zorder=2)
-    offset = 4 if side == "left" else -4
     axes.annotate(
-        label, (delay, 0.02), xycoords=axes.get_xaxis_transform(), xytext=(offset, 0),
-        textcoords="offset points", ha=side, va="bottom", fontsize=8.5, color="#D55E00",
+        label, (delay, 0.02 if end == "bottom" else 0.98), xycoords=axes.get_xaxis_transform(),
+        xytext=(4, 0), textcoords="offset points", ha="left", va=end, fontsize=8.5,
+        color="#D55E00", zorder=6,
     )  # fmt: skip
 
 

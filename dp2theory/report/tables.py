@@ -206,6 +206,9 @@ def certified_rows(plan: Mapping[str, Any]) -> list[list[str]]:
     def row(label: str, show: Callable[[Mapping[str, Any]], str], theorem: str) -> list[str]:
         return [label, *(show(each) for each in answers), theorem]
 
+    def upper(name: str) -> Callable[[Mapping[str, Any]], str]:
+        return lambda each: short(each[name], "upper", 4)
+
     def flat(answer: Mapping[str, Any]) -> str:
         ends = answer["flat_range"]
         return f"{number(ends['shortest'])} to {number(ends['longest'])}"
@@ -216,16 +219,16 @@ def certified_rows(plan: Mapping[str, Any]) -> list[list[str]]:
     delay = answers[0]["schedule"]["delay"]
     return [
         row("delay s* [steps]", lambda each: number(each["delay"]), theorems["shape"]),
-        row("bound at s* [R C]", lambda each: number(each["value"]), theorems["value"]),
+        row("bound at s* [R C]", upper("value"), theorems["value"]),
         row("delays within 5 % of it [steps]", flat, theorems["value"]),
         row("least gradient term", lambda each: CERTIFIED_BRANCHES[each["active_branch"]],
             ", ".join(dict.fromkeys(each["theorems"]["active_branch"] for each in answers))),
-        row("bound at the advised delay [R C]", lambda each: number(each["at_recommended_delay"]),
+        row("bound at the advised delay [R C]", upper("at_recommended_delay"),
             theorems["value"]),
-        row("bound of DP-SGD [R C]", lambda each: number(each["dp_sgd"]), theorems["dp_sgd"]),
+        row("bound of DP-SGD [R C]", upper("dp_sgd"), theorems["dp_sgd"]),
         row("DP-SGD given the same knowledge [R C]",
-            lambda each: number(each["dp_sgd_with_same_knowledge"]), theorems["same_knowledge"]),
-        row("trivial bound, sqrt(d) [R C]", lambda each: number(each["trivial"]), "–"),
+            upper("dp_sgd_with_same_knowledge"), theorems["same_knowledge"]),
+        row("trivial bound, sqrt(d) [R C]", upper("trivial"), "–"),
         row("above the trivial bound (vacuous)",
             lambda each: "yes" if each["vacuous"] else "no", "–"),
         row("minimiser of the paper's φ", phi, theorems["phi"]),
