@@ -159,7 +159,7 @@ def _check_side_information(request: "Request", method: str) -> None:
 
 def _check_files(request: "Request") -> None:
     check_outputs(
-        {name: getattr(request, name) for name in ("out", "report")},
+        {name: getattr(request, name) for name in ("out", "ledger", "report")},
         read={name: getattr(request, name) for name in ("plan", "discarded_pilot", "data")},
     )
     if request.plan is not None and request.pilot:

@@ -15,6 +15,8 @@ from dp2theory.cli._resolve_training import Resolved, exceeds, resolve
 from dp2theory.cli._training_text import print_result
 
 if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
     from dp2theory.planning.comparison import Arm
     from dp2theory.verification.certify import Certificate
 
@@ -63,6 +65,7 @@ class Request:
     seed: int
     seeds: int
     out: Path | None
+    ledger: Path | None
     report: Path | None
     json: bool
     quiet: bool
@@ -155,16 +158,22 @@ class Session:
         if size == 1 or self.method is None:
             return {}
         from dp2theory.cli._unit import group_epsilon
-        from dp2theory.planning.comparison import costliest
 
-        budget, discarded = self.resolved.budget, self.resolved.discarded
+        budget = self.resolved.budget
         epsilon = group_epsilon(
-            costliest(self.method.runs, None if discarded is None else discarded.ledger),
+            self.dearest(self.method),
             group_size=size,
             delta=budget.target_delta,
             relation=budget.neighboring_relation,
         )
         return {"group": {"size": size, "epsilon": epsilon.to_json()}}
+
+    def dearest(self, arm: "Arm") -> "DpEvent":
+        """What the longest run of an arm released, a pilot that was thrown away included."""
+        from dp2theory.planning.comparison import costliest
+
+        discarded = self.resolved.discarded
+        return costliest(arm.runs, None if discarded is None else discarded.ledger)
 
     def document(self, status: str) -> dict[str, Any]:
         """The envelope of the results so far."""
@@ -218,6 +227,10 @@ def train_request(request: Request) -> None:
             status = "violated" if violated else "ok"
             if request.out is not None:
                 session.save(status)
+        if request.ledger is not None and session.method is not None:
+            from accountants.ledger import write_ledger
+
+            write_ledger(request.ledger, session.dearest(session.method))
         if request.report is not None:
             _write_report(request.report, session, envelope("train", session.resolved.inputs,
                                                             result, status=status))  # fmt: skip
@@ -230,13 +243,10 @@ def train_request(request: Request) -> None:
 
 def _write_report(path: Path, session: Session, document: dict[str, Any]) -> None:
     from dp2theory.cli._report import about, by_event
-    from dp2theory.planning.comparison import costliest
     from dp2theory.report.html_runs import write_runs_report
 
     arms = [arm for arm in (session.method, session.compare) if arm is not None]
-    discarded = session.resolved.discarded
-    before = None if discarded is None else discarded.ledger
-    ledgers = by_event([(f"one run of {arm.method}", costliest(arm.runs, before)) for arm in arms])
+    ledgers = by_event([(f"one run of {arm.method}", session.dearest(arm)) for arm in arms])
     write_runs_report(path, document, about(document, ledgers))
 
 

@@ -63,7 +63,7 @@ def print_result(result: dict[str, Any], inputs: dict[str, Any], request: "Reque
     print(f"for\n{describe_inputs(inputs)}")
     for note in result["notes"]:
         print(f"note: {note}")
-    for path in (request.out, request.report):
+    for path in (request.out, request.ledger, request.report):
         if path is not None:
             print(f"written: {path}")
 

@@ -153,6 +153,13 @@ def train(
     out: Annotated[
         Path | None, typer.Option(help="Write the results here (.json) after every run.")
     ] = None,
+    ledger: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write the event tree of one run of the method here (.json), for"
+            " `account --event`."
+        ),
+    ] = None,
     report: Annotated[Path | None, typer.Option(help="Write a page (.html) with pictures.")] = None,
     json: Annotated[bool, typer.Option("--json", help="One JSON object on stdout.")] = False,
     quiet: Annotated[bool, typer.Option("--quiet", help="Only the answer.")] = False,

@@ -132,6 +132,20 @@ def test_online_run_equals_plan_then_train(cli, plan_file):
     assert once["releases"] == 160
 
 
+def test_the_ledger_is_written_and_accounts_to_the_same(cli, plan_file, tmp_path):
+    ledger = tmp_path / "ledger.json"
+    options = f"--method dp2-rmsprop --compare dp-sgd --discarded-pilot {plan_file}"
+    found = result(cli(TRAIN, options, f"--epsilon 3 --ledger {ledger} --json"))
+    epsilon = result(cli(f"account --event {ledger} --dataset-size 1500 --json"))["epsilon"]
+    assert epsilon["upper"] == pytest.approx(found["epsilon"]["upper"], rel=1e-9)
+    # The bite: what the run itself released is less.
+    alone = result(cli(TRAIN, f"--method dp-sgd --noise-multiplier {found['noise_multiplier']!r}",
+                       f"--ledger {ledger} --json"))  # fmt: skip
+    epsilon = result(cli(f"account --event {ledger} --dataset-size 1500 --json"))["epsilon"]
+    assert epsilon["upper"] == pytest.approx(alone["epsilon"]["upper"], rel=1e-9)
+    assert epsilon["upper"] < 0.99 * found["epsilon"]["lower"]
+
+
 def test_discarded_pilot_is_accounted(cli, plan_file):
     more = result(
         cli(TRAIN, f"--method dp-sgd --noise-multiplier 1.5 --discarded-pilot {plan_file} --json")
