@@ -15,7 +15,7 @@ from dp2theory.cli._exit import CommandError, ExitCode, classify
 from dp2theory.cli._inputs import option
 
 #: Arguments of the libraries that options of another name give.
-_OTHER_NAMES = {"method": ("compare",), "path": ("data",), "state": ("plan", "discarded_pilot")}
+_OTHER_NAMES = {"method": ("compare",), "path": ("data",)}
 
 
 def names_options(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -64,8 +64,12 @@ def _written(value: Any, said: str) -> tuple[str, ...]:
     """The ways in which a message may write a value; none for an option that was not given."""
     if value is None:
         return ()
+    from accountants.validation import shown
+
     plain = str(value) if isinstance(value, Path) else value
-    ways = [repr(plain), reprlib.repr(plain), str(plain)]
+    ways = [shown(plain)]  # first: an integer of very many digits has no other text
+    if not (isinstance(plain, int) and plain.bit_length() > 128):
+        ways += [repr(plain), reprlib.repr(plain), str(plain)]
     quoted = re.match(r"'([^']*)'", said)
     if isinstance(plain, str) and quoted is not None:  # one of several names, as in L1,L4
         words = [word.strip().casefold() for word in plain.split(",")]

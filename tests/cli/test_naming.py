@@ -11,6 +11,7 @@ from dp2theory.cli.app import main
 GIVEN = {
     "ema": -1.0,
     "seed": 12,
+    "steps": 10**5000,
     "method": "dp-sgd",
     "compare": "xx",
     "laws": "L1,l99",
@@ -31,6 +32,7 @@ GIVEN = {
         ("path='u.data' is empty", "--data 'u.data' is empty"),
         ("event='run.json' is none", "--event 'run.json' is none"),
         ("run.json: No such file", "--event run.json: No such file"),
+        ("steps=(about 10^5000) must be", "--steps (about 10^5000): must be"),
         # Values that no option gave are told as they are.
         ("ema=-2.0 must be in [0, 1)", "ema=-2.0 must be in [0, 1)"),
         ("seed=1 must be", "seed=1 must be"),
