@@ -18,6 +18,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.experiments.executors import one_thread, open_executor
 
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def page(found: Sequence[tuple[Measured, Mapping[str, str]]], statement: str) ->
     ]
     for one, refused in found:
         base = one.arms["dp-sgd"]
-        cells = [one.problem, f"{base.epsilon.upper:.3g}", f"{base.mean:.4f}"]
+        cells = [one.problem, short(base.epsilon.upper, "upper", 3), f"{base.mean:.4f}"]
         cells += [_cell(one, refused, method) for method in METHODS]
         lines.append("| " + " | ".join(cells) + " |")
     notes = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from dp2theory.digits import short
 from dp2theory.experiments.figures.bench import Arm
 from dp2theory.experiments.figures.comparison import below, compare
 from dp2theory.experiments.figures.fig4 import NOTES as FIG4_NOTES
@@ -101,5 +102,5 @@ def judge(data: Ablations) -> Verdict:
     ]
     spent = data.arms[EQUAL_NOISE].tuned.epsilon
     assert spent is not None
-    words[-1] += f" at ε ≤ {spent.upper:.3g}"
+    words[-1] += f" at ε ≤ {short(spent.upper, 'upper', 3)}"
     return Verdict(CLAIM, holds, f"At s = {data.delay}, " + "; ".join(words) + ".")

@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
+from dp2theory.digits import short
 from dp2theory.experiments.resque.accounting import SETTINGS, AccountedRow, account
 from dp2theory.experiments.resque.fig1 import (
     Crossing,
@@ -159,7 +160,7 @@ def order_gate(rows: Sequence[AccountedRow]) -> Gate:
     """exact < Rényi < truncated CDP < advanced composition in every setting."""
     told = [
         f"n = {row.dataset_size:,}, noise/sensitivity {row.noise_multiplier / 2:g}: "
-        + " < ".join(f"{row.epsilon[name].upper:.5g}" for name in ACCOUNTANTS)
+        + " < ".join(short(row.epsilon[name].upper, "upper", 5) for name in ACCOUNTANTS)
         for row in rows
     ]
     broken = [row for row in rows if not row.ordered]
