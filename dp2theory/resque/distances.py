@@ -5,6 +5,7 @@ Their minima are known and they have exact proximal maps: what acceleration is t
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -64,6 +65,8 @@ class MaxDistance:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "center", _center(self.center))
+        positive_real("lipschitz", self.lipschitz)
+        _check_known(self.sample_size, self.optimal_value)
 
     @property
     def dimension(self) -> int:
@@ -126,6 +129,7 @@ class WeightedDistance:
         if not (weights > 0).all():
             raise ValueError(f"weights holds {weights.min()}, must be positive")
         object.__setattr__(self, "weights", weights)
+        _check_known(self.sample_size, self.optimal_value)
 
     @property
     def dimension(self) -> int:
@@ -209,6 +213,8 @@ class PositiveMax:
         whole_number("dimension", self.dimension)
         real_in("offset", self.offset, 0.0, np.inf, open_high=True)
         positive_real("radius", self.radius)
+        positive_real("lipschitz", self.lipschitz)
+        _check_known(self.sample_size, self.optimal_value)
 
     @cached_property
     def start(self) -> Array:
@@ -225,6 +231,13 @@ class PositiveMax:
         result = np.zeros_like(points)
         result[rows, largest] = points[rows, largest] > self.offset
         return result
+
+
+def _check_known(sample_size: int, optimal_value: float | None) -> None:
+    """Refuse constants that are none; an optimum that is not known is None."""
+    whole_number("sample_size", sample_size)
+    if optimal_value is not None:
+        real_in("optimal_value", optimal_value, -sys.float_info.max, sys.float_info.max)
 
 
 def _center(value: Array) -> Array:

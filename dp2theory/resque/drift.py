@@ -65,6 +65,7 @@ class Instance:
 
 def linear(steps: int) -> Instance:
     """Losses x and -x in turn, in one dimension: log ||Phi|| is a martingale but for the ball."""
+    whole_number("steps", steps)
 
     def gradients(step: int, points: Array, samples: IndexArray) -> Array:
         return np.full_like(points, 1.0 if step % 2 else -1.0)
@@ -82,7 +83,10 @@ def absolute(steps: int, *, dimension: int = 10, records: int = 1000, seed: int 
     dimension, records, seed : int
         Hand-chosen.
     """
-    rng = np.random.default_rng(seed)
+    whole_number("steps", steps)
+    whole_number("dimension", dimension)
+    whole_number("records", records)
+    rng = np.random.default_rng(whole_number("seed", seed, minimum=0))
     rows = rng.standard_normal((records, dimension))
     rows /= np.linalg.norm(rows, axis=1, keepdims=True) * (1 + 1e-12)
     loss = AbsoluteLoss(rows, 0.1 * rng.standard_normal(records), lipschitz=1.0)
@@ -101,7 +105,7 @@ def hard(steps: int) -> Instance:
     is sqrt(T)/2 - 1 exactly.  Steps are half as long as elsewhere, so that no run reaches the rim
     of the ball, where the projection alone would bring two runs together.
     """
-    loss = PositiveMax(steps)
+    loss = PositiveMax(whole_number("steps", steps))
 
     def gradients(step: int, points: Array, samples: IndexArray) -> Array:
         return loss.subgradients(points, samples)

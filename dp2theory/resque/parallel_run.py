@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dp2theory.problems.validation import real_in
+from dp2theory.problems.validation import positive_real, real_in
 from dp2theory.resque.counters import Counts
 from dp2theory.resque.functions import Array, StochasticFunction
 
@@ -115,4 +115,6 @@ def make_target(
     known = function.optimal_value if optimal_value is None else optimal_value
     if known is not None:
         known = real_in("optimal_value", known, -np.inf, np.inf)
-    return Target(function, accuracy, known)
+        if not np.isfinite(known):
+            raise ValueError(f"optimal_value={known!r} must be finite")
+    return Target(function, positive_real("accuracy", accuracy), known)

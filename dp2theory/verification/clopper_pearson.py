@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
+from accountants import validation
 from dp2theory.problems.protocol import Array
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import open_unit, whole_number
 
 # Ends are moved outward by more than the inverse of the incomplete beta function errs.
 _OUTWARD = 1e-9
@@ -39,7 +40,11 @@ def lower_chance(successes: ArrayLike, trials: int, error: float) -> Array:
     ndarray
         0 where there were no successes.
     """
-    count = np.asarray(successes, dtype=np.float64)
+    allowed = f"numbers in [0, trials={trials!r}]"
+    count = validation.reals("successes", successes, allowed)
+    good = bool(((count >= 0) & (count <= whole_number("trials", trials))).all())
+    validation.require(good, "successes", successes, allowed)
+    open_unit("error", error)
     inside = np.maximum(count, 1e-12)
     end = special.betaincinv(inside, trials - inside + 1, error)
     return np.where(count > 0, end * (1 - _OUTWARD), 0.0)
@@ -47,7 +52,10 @@ def lower_chance(successes: ArrayLike, trials: int, error: float) -> Array:
 
 def upper_chance(successes: ArrayLike, trials: int, error: float) -> Array:
     """Return what a chance is at most, except with probability `error` (see `lower_chance`)."""
-    failures = trials - np.asarray(successes, dtype=np.float64)
+    count = validation.reals("successes", successes, "numbers in [0, trials]")
+    failures = whole_number("trials", trials) - count
+    good = bool(((count >= 0) & (failures >= 0)).all())
+    validation.require(good, "successes", successes, f"numbers in [0, trials={trials!r}]")
     return np.minimum(1.0, np.nextafter(1 - lower_chance(failures, trials, error), 2.0))
 
 

@@ -32,8 +32,8 @@ class Row:
     owner : callable, optional
         Makes the object of a method, where its class needs more than usual values.
     elsewhere : tuple of str
-        Arguments whose ends do not fit the other usual values, or take long: only what lies
-        outside is looked at.
+        Arguments whose ends do not fit the other usual values, or take long, "*" for all: only
+        what lies outside is looked at.
     nan : bool
         Whether NaN is an answer here: a figure that there is none of.
     long : bool

@@ -41,7 +41,8 @@ def accepted(public: Public, rows: Mapping[str, Row]) -> list[str]:
     row = rows.get(public.key, Row())
     try:
         if row.long:
-            return [] if usual_arguments(public, row) else ["nothing to give"]
+            usual_arguments(public, row)
+            return []
         outcome(public, rows, {})
     except NoUsualValue as error:
         return [f"no usual value: {error}"]
@@ -152,7 +153,7 @@ def answers(public: Public, rows: Mapping[str, Row]) -> list[str]:
     complaints = []
     row = rows.get(public.key, Row())
     for name, kind in () if row.long else kinds_of(public, row).items():
-        for value in () if name in row.elsewhere else kind.inside:
+        for value in () if {name, "*"} & {*row.elsewhere} else kind.inside:
             where = f"{public.key}: {name}={value!r:.60}"
             try:
                 result = outcome(public, rows, {name: value})

@@ -208,4 +208,15 @@ def numbers(of: Kind, *, usual: Sequence[Any], empty: bool = False, one: bool = 
     )
 
 
+BAND = Kind(
+    "two numbers 0 < low < high < 1",
+    lambda: (0.5, 0.93),
+    ((0.5, 0.93), (1e-3, 0.999)),
+    st.sampled_from(
+        [None, 0.5, "ab", (), (0.5,), (0.9, 0.5), (0.0, 0.5), (0.5, 1.5), (NAN, 0.5), (0.5, 0.5),
+         (0.5, INF), ("a", "b"), object()]
+    ),
+    shows=False,
+)  # fmt: skip
+
 FREE = Kind("anything: a word of its own, or a choice that Python reads as true or false", str)

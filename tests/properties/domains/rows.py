@@ -3,5 +3,6 @@
 from tests.properties.domains.calls import Row
 from tests.properties.domains.rows_accountants import ROWS as ACCOUNTANTS
 from tests.properties.domains.rows_dp2theory import ROWS as DP2THEORY
+from tests.properties.domains.rows_resque import ROWS as RESQUE
 
-ROWS: dict[str, Row] = {**ACCOUNTANTS, **DP2THEORY}
+ROWS: dict[str, Row] = {**ACCOUNTANTS, **DP2THEORY, **RESQUE}

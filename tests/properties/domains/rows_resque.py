@@ -1,0 +1,190 @@
+"""What is said of the callables of `dp2theory.resque` and of verification one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dp2theory.optimizers.sgd import DpSgd
+from dp2theory.resque.ball_oracle import ExactBallOracle, RegularisedBallOracle
+from dp2theory.resque.distances import MaxDistance, WeightedDistance
+from dp2theory.resque.losses import AbsoluteLoss
+from dp2theory.resque.smoothing import GaussianSmoothing
+from tests.properties.domains.calls import Row
+from tests.properties.domains.kinds import (
+    BAND,
+    CLOSED_UNIT,
+    FREE,
+    NOT_NEGATIVE,
+    OPEN_UNIT,
+    POSITIVE,
+    POSITIVE_UNIT,
+    REAL,
+    Kind,
+    name_of,
+    numbers,
+    vector,
+    whole,
+)
+from tests.properties.domains.names import D, N
+from tests.properties.domains.objects import loss
+
+BALL: dict[str, Any] = {"radius": lambda: 0.1}
+ENDS = ("*",)  # what is asked for at an end of one domain does not fit the others, or takes long
+BUDGET: dict[str, Kind] = {"target_epsilon": POSITIVE, "target_delta": OPEN_UNIT.at(1e-3)}
+FACTOR = {"factor": POSITIVE}
+CENTER = {"center": vector(D, fill=0.5)}
+TABLE = {"features": lambda: np.eye(N, D), "targets": lambda: np.zeros(N)}
+COLUMN = {"features": POSITIVE, "targets": vector(N, fill=0.0)}
+METHOD = name_of("resque-1", "resque-2", "sgd", "randomized-smoothing")
+LEMMA = name_of("powers")
+
+
+def distance() -> Any:
+    """With a proximal map."""
+    return MaxDistance(np.full(D, 0.1))
+
+
+RESQUE: dict[str, Row] = {
+    "ball_acceleration.accelerate": Row(
+        given={
+            "oracle": lambda: RegularisedBallOracle(distance(), 0.1),
+            "accuracy": lambda: 0.1,
+            "max_calls": lambda: 64,
+            "band": lambda: (0.5, 0.93),
+        },
+        kinds={"band": BAND, "floor": POSITIVE, "largest": POSITIVE, "calls_per_step": whole(2, 8)},
+        elsewhere=ENDS,
+    ),
+    "ball_oracle.solve_ball": Row(kinds={"multiplier": NOT_NEGATIVE}),
+    "ball_solvers.ParallelConstants": Row(
+        kinds={
+            "band": BAND,
+            "pool_factor": POSITIVE,
+            "rounds_factor": POSITIVE,
+            "radius_over_smoothing": POSITIVE_UNIT,
+            "calls_per_step": whole(2, 8),
+        }
+    ),
+    "ball_solvers.pool_size": Row(kinds=FACTOR, elsewhere=ENDS),
+    "ball_solvers.accelerated_steps": Row(kinds=FACTOR, elsewhere=ENDS),
+    "ball_solvers.weighted_excess": Row(kinds={"radius": CLOSED_UNIT}, elsewhere=ENDS),
+    "ball_solvers.accelerated_excess": Row(kinds={"radius": CLOSED_UNIT}, elsewhere=ENDS),
+    "ball_solvers.WeightedBallOracle": Row(given=BALL, elsewhere=("radius", "smoothing")),
+    "ball_solvers.AcceleratedBallOracle": Row(given=BALL, elsewhere=("radius", "smoothing")),
+    "baselines.run_private_baseline": Row(
+        kinds={
+            "name": name_of("noisy-sgd", "phased-localization", "phased-localization-raw"),
+            **BUDGET,
+        },
+        given={"function": loss},
+        elsewhere=ENDS,
+    ),
+    "bisection_free.accelerate_without_bisection": Row(
+        given={
+            "oracle": lambda: ExactBallOracle(distance(), 0.1),
+            "max_calls": lambda: 64,
+        },
+        kinds={"guess": POSITIVE},
+        elsewhere=ENDS,
+    ),
+    "distances.project_l1": Row(kinds={"vector": vector(D)}),
+    "distances.MaxDistance": Row(kinds={**CENTER, "sample_size": whole(1, 1)}, owner=distance),
+    "distances.WeightedDistance": Row(
+        kinds={**CENTER, "weights": vector(D, positive=True), "sample_size": whole(1, 1)},
+        owner=lambda: WeightedDistance(np.full(D, 0.1), np.full(D, 0.4)),
+        elsewhere=ENDS,
+    ),
+    "distances.PositiveMax": Row(
+        kinds={"offset": REAL.at(0.0), "sample_size": whole(1, 1)}, elsewhere=ENDS
+    ),
+    "failure.phase_failure": Row(kinds={"lemma": LEMMA}, given={"draws": lambda: 4}),
+    "failure.smallest_drift_factor": Row(
+        kinds={"lemma": LEMMA, "probability": OPEN_UNIT.at(1e-3)}, elsewhere=ENDS
+    ),
+    "losses.LinearLoss": Row(owner=loss),
+    "losses.AbsoluteLoss": Row(
+        owner=lambda: AbsoluteLoss(np.eye(N, D), np.zeros(N)),
+        given={"features": lambda: np.eye(N, D)},
+        kinds={"targets": vector(N, fill=0.0), "features": numbers(REAL, usual=(0.5,))},
+        elsewhere=ENDS,
+    ),
+    "losses.HingeLoss": Row(
+        given={"features": lambda: np.eye(N, D), "targets": lambda: np.ones(N)},
+        kinds={"targets": vector(N, fill=1.0), "features": numbers(REAL, usual=(0.5,))},
+        elsewhere=ENDS,
+    ),
+    "moments.log_weight_moment": Row(
+        kinds={"order": REAL, "shift": numbers(NOT_NEGATIVE, usual=(0.5,), one=True)},
+        elsewhere=ENDS,
+    ),
+    "moments.kappa_within": Row(
+        kinds={"ball": name_of("1/p", "1/sqrt(p-1)")}, elsewhere=("order",)
+    ),
+    "moments.weight_exceeds": Row(
+        kinds={
+            "threshold": replace(POSITIVE, shows=False),
+            "shift": numbers(POSITIVE, usual=(0.5,), one=True),
+        }
+    ),
+    "named_functions.positive_max": Row(kinds={"offset": REAL.at(0.0)}, elsewhere=ENDS),
+    "named_functions.absolute": Row(kinds={"noise": NOT_NEGATIVE}, elsewhere=ENDS),
+    "named_functions.hinge": Row(kinds={"margin": NOT_NEGATIVE}, elsewhere=ENDS),
+    "named_functions.function_named": Row(kinds={"name": name_of("max")}),
+    "needed_size.needed_size": Row(kinds=BUDGET, elsewhere=ENDS),
+    "noisy_sgd.NoisySgdConstants": Row(
+        kinds={
+            "sampling": name_of("poisson", "with-replacement"),
+            "batch_factor": POSITIVE,
+            "privacy_factor": POSITIVE,
+            "steps_per_record": POSITIVE,
+        }
+    ),
+    "noisy_sgd.plan_noisy_sgd": Row(given={"function": loss}, kinds=BUDGET, elsewhere=ENDS),
+    "parallel.solve_parallel": Row(kinds={"method": METHOD}, long=True),
+    "parallel_run.make_target": Row(given={"optimal_value": lambda: 0.0}),
+    "phased_plan.plan_phased": Row(given={"function": loss}, kinds=BUDGET, elsewhere=ENDS),
+    "private_plan.plan_private": Row(given={"function": loss}, kinds=BUDGET, long=True),
+    "randomized_smoothing.plan_smoothing": Row(
+        kinds={"smoothing_share": OPEN_UNIT, "noise_share": OPEN_UNIT.at(0.25)}, elsewhere=ENDS
+    ),
+    "randomized_smoothing.solve_randomized_smoothing": Row(
+        kinds={"smoothing_share": OPEN_UNIT, "noise_share": OPEN_UNIT.at(0.25)}, long=True
+    ),
+    "reference.reference_optimum": Row(
+        given={"function": loss}, kinds={"halvings": whole(1, 12)}, long=True
+    ),
+    "smoothing.GaussianSmoothing": Row(
+        owner=lambda: GaussianSmoothing(WeightedDistance(np.full(D, 0.1), np.full(D, 0.4)), 0.5)
+    ),
+    "subgradient.subgradient_steps": Row(elsewhere=ENDS),
+    "smoothing.gradient_change": Row(
+        kinds={"distance": numbers(NOT_NEGATIVE, usual=(0.5,), one=True)}
+    ),
+    "subgradient.solve_subgradient": Row(long=True),
+}
+VERIFICATION: dict[str, Row] = {
+    "audit.audit_optimizer": Row(
+        given={"optimizer": lambda: DpSgd(0.1, 1.0, 1.0)},
+        kinds={
+            "relation": name_of("add-or-remove-one"),
+            "claimed_epsilon": NOT_NEGATIVE,
+            "trials": whole(1, 4000),
+        },
+        long=True,
+    ),
+    "clopper_pearson.lower_chance": Row(
+        kinds={"successes": numbers(NOT_NEGATIVE, usual=(3.0,), one=True, empty=True)}
+    ),
+    "clopper_pearson.upper_chance": Row(
+        kinds={"successes": numbers(NOT_NEGATIVE, usual=(3.0,), one=True, empty=True)}
+    ),
+    "resque_audit.audit_ball": Row(kinds={"records": whole(2, 4)}, long=True),
+    "verify.verify": Row(kinds={"level": name_of("quick", "full"), "ids": FREE}, long=True),
+}
+ROWS = {
+    **{f"dp2theory.resque.{name}": row for name, row in RESQUE.items()},
+    **{f"dp2theory.verification.{name}": row for name, row in VERIFICATION.items()},
+}
