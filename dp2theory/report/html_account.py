@@ -202,7 +202,8 @@ def _peers(document: Mapping[str, Any], symbol: str) -> list[str]:
             datum(document, f"result.peers.{place}.value", "reported"),
             kind_mark("reported") if peer["value"] is not None else "–",
             str(peer["claim"] or "–"),
-            str(peer["about"] or "–") + ("" if peer["same_question"] else " (another question)"),
+            str(peer["about"] or "–")
+            + (" (another question)" if peer["about"] and not peer["same_question"] else ""),
             str(peer["note"] or ""),
         ]
         for place, peer in enumerate(peers)

@@ -75,9 +75,10 @@ a{color:inherit;text-decoration-color:var(--muted)}:target{background:var(--clos
 code{font-size:.92em}p code{overflow-wrap:anywhere}td data{white-space:nowrap}
 @media (max-width:600px){main{padding:20px 12px 40px}th,td{padding:6px 10px}
  h1{font-size:1.35rem}.cards{grid-template-columns:1fr 1fr}.card{padding:10px 12px}}
-@media print{:root{color-scheme:light;--ink:#000;--muted:#444;--line:#bbb;--page:#fff;--card:#fff;
+@media print{:root{font-size:11px;color-scheme:light;
+ --ink:#000;--muted:#444;--line:#bbb;--page:#fff;--card:#fff;
  --good:#e4f3ec;--close:#fdf4dd;--bad:#fbe9e4;--plain:#e9edf1;--code:#f4f4f4;--red:#b3200e;--shade:transparent}
- body{background:#fff;font-size:11px}main{padding:0;max-width:none}
+ body{background:#fff;font-size:1rem}main{padding:0;max-width:none}
  .scroll,pre{overflow:visible;max-height:none}th,td{padding:3px 6px;overflow-wrap:break-word}
  figure,.card,.verdict,tr{break-inside:avoid}h2,h3{break-after:avoid}
  .pictures{grid-template-columns:1fr 1fr}figure.wide img{min-width:0}}

@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from dp2theory import files
 from dp2theory.report import html_ledger, html_numbers, html_page, html_plots, tables
 from dp2theory.report.html import write_plan_report
 from dp2theory.report.html_account import write_account_report
@@ -323,11 +324,19 @@ def test_unknown_events_are_shown_with_their_fields():
     assert "100 times" in shown
 
 
-def test_a_file_that_stood_there_survives_an_error(tmp_path, monkeypatch):
+@pytest.mark.parametrize("stop", [ZeroDivisionError, KeyboardInterrupt])
+@pytest.mark.parametrize("half", [False, True])
+def test_a_file_that_stood_there_survives_an_error(tmp_path, monkeypatch, stop, half):
     path = tmp_path / "p.html"
     path.write_text("kept")
-    monkeypatch.setattr(html_page, "page", lambda *_args, **_options: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
+
+    def fail(*given, **_options):
+        if half:
+            given[0].write_text(given[1][: len(given[1]) // 2], encoding="utf-8")
+        raise stop
+
+    monkeypatch.setattr(*((files, "_fill", fail) if half else (html_page, "page", fail)))
+    with pytest.raises(stop):
         write_account_report(path, documents.account_document())
     assert path.read_text() == "kept"
     assert list(tmp_path.iterdir()) == [path]
