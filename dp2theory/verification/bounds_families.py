@@ -136,9 +136,16 @@ def jobs(level: str, seed: int) -> list[Job]:
     second = replace(attained(2, 1, seed=seed), ema=ema, rate=sqrt(2 / ema) * metric)
     # Steps across the whole box, and noise that is most of them in one phase or in the other:
     # without what it costs no bound would hold.
-    far = replace(attained(16, 2, seed=seed), ema=0.3, rate=1.0, ratio=1.0, runs=32)
-    loud = replace(far, noise_multiplier=5.0, damping=2.0)
+    far = replace(attained(32, 16, seed=seed), ema=0.3, rate=1.0, ratio=1.0, runs=32)
+    loud = replace(far, delay=32, noise_multiplier=5.0, damping=2.0)
     shaky = replace(far, noise_multiplier=0.5, damping=0.1)
+    # Half way to the minimum, then next to no steps: what a metric that rises costs.
+    stuck = replace(attained(24, 8, seed=seed), rate=sqrt(24) / 16, ratio=1e-3)
+    heavy = replace(stuck, damping=0.05, rate=0.05 * stuck.rate, ratio=1.0, ema=0.25)
+    # Long runs around a minimum: by noise, by the choice of records, by noise in adaptive steps.
+    around = replace(single, steps=48, delay=48, noise_multiplier=0.2, runs=32)
+    chosen = replace(around, records=32, noise_multiplier=1e-13)
+    adaptive = replace(around, delay=1, noise_multiplier=0.05, damping=0.1)
     # Gradients as long as they can be, and noise: second moments beyond every mean.
     steep = replace(attained(8, 2, seed=seed), noise_multiplier=1.0, damping=1.0, rate=0.01,
                     ema=0.05, runs=32)  # fmt: skip
@@ -151,13 +158,14 @@ def jobs(level: str, seed: int) -> list[Job]:
             bowl,
             loud,
             shaky,
+            stuck,
         ],
-        "decaying": [plain, attained(6, 3, seed=seed), once],
+        "decaying": [plain, attained(6, 3, seed=seed), once, loud],
         "uncapped": [plain, steep],
-        "common": [plain, replace(once, rate=once.damping, ema=0.25), bowl, loud, shaky],
+        "common": [plain, replace(once, rate=once.damping, ema=0.25), bowl, loud, shaky, heavy],
         "freeze": [plain, second, shaky],
         "plain_sgd": [plain, once, bowl, loud],
-        "nonconvex": [plain, replace(plain, damping=1.0), single],
+        "nonconvex": [plain, replace(plain, damping=1.0), single, around, chosen, adaptive],
         "staleness": [smooth, bowl],
         "averaged": [replace(bowl, delay=8, runs=256)],
         "estimator": [Pool(seed=seed), Pool(order=4, distance=0.2, seed=seed)],

@@ -105,6 +105,7 @@ def verify(
     InterruptedVerification
         When interrupted, with the verdicts so far.
     """
+    began = time.process_time()
     if level not in LEVELS:
         raise ValueError(f"level={level!r} must be one of {', '.join(LEVELS)}")
     seed = whole_number("seed", seed, minimum=0)
@@ -121,11 +122,12 @@ def verify(
 
     def report() -> VerifyReport:
         ready = [id for id in chosen if not gathered.left[id]]
+        here = time.process_time() - began  # loading theorems, too
         return VerifyReport(
             tuple(_verdict(known[id], gathered) for id in ready),
             level,
             seed,
-            gathered.total,
+            here if outside is None else here + gathered.total,
             (*notes(), *gathered.early()),
             tuple(id for id in chosen if id not in ready),
         )

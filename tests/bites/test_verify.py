@@ -50,7 +50,7 @@ def dropped(statement):
 
 
 #: Of 60 wrong variants (tests/bites/verify_variants.py), those that are caught, at the least.
-CAUGHT = 48
+CAUGHT = 51
 
 WRONG = {
     # constants halved
