@@ -6,11 +6,14 @@ An error is one line on stderr and nothing on stdout. Set the environment variab
 
 import enum
 import os
+import re
 import sys
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NoReturn
+
+from dp2theory.cli._command_line import given
 
 DEBUG_VARIABLE = "DP2THEORY_DEBUG"
 
@@ -64,6 +67,19 @@ def reason(error: BaseException) -> str:
     return text.partition("Error: [")[2].partition("] caused by")[0] or text
 
 
+def _with_value(message: str) -> str:
+    """A refusal of typer's, with the value that was refused and what is allowed."""
+    told = re.match(r"Invalid value for '(-[^' ]+)': (.*)", message)
+    value = None if told is None else given(told[1])
+    if told is None or value is None:
+        return message
+    kind = re.search(r"valid (integer|number|float)\b", told[2])
+    if kind is None:
+        return message
+    allowed = "an integer" if kind[1] == "integer" else "a number"
+    return f"{told[1]} {value if len(value) <= 60 else value[:60] + '…'}: must be {allowed}"
+
+
 def classify(error: BaseException) -> tuple[ExitCode, str]:
     """The exit code and the message (one line) for an exception that ended a command."""
     text = " ".join(str(error).split())
@@ -84,7 +100,7 @@ def classify(error: BaseException) -> tuple[ExitCode, str]:
     # Usage errors of typer (from its own copy of click or from click itself, by its version).
     format_message = getattr(error, "format_message", None)
     if callable(format_message):
-        return ExitCode.USAGE, " ".join(str(format_message()).split())
+        return ExitCode.USAGE, _with_value(" ".join(str(format_message()).split()))
     if isinstance(error, ValueError):
         return ExitCode.USAGE, text or name
     if isinstance(error, OSError) and error.filename is not None:

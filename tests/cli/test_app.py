@@ -95,6 +95,20 @@ def test_no_command_and_unknown_commands_name_the_known(cli):
     cli("--version=3").refused(2, "--version")
 
 
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("--dataset-size 5e4", "--dataset-size 5e4: must be an integer"),
+        ("--dataset-size=5.5", "--dataset-size 5.5: must be an integer"),
+        ("--dataset-size 500 --delta 1e-5%", "--delta 1e-5%: must be a number"),
+        ("--steps 1 --steps x", "--steps x: must be an integer"),
+        (f"--steps 1{'x' * 99}", f"--steps 1{'x' * 59}…: must be an integer"),
+    ],
+)
+def test_a_value_that_is_no_number_is_shown(cli, words, line):
+    cli("account --noise-multiplier 1", words).refused(2, line)
+
+
 def test_exit_code_and_streams_of_a_real_process():
     run = run_process("account", "--json", "--delta", "2")
     assert run.returncode == 2
