@@ -13,6 +13,7 @@ import numpy as np
 import scipy
 
 from dp2theory import __version__
+from dp2theory.digits import short, within
 from dp2theory.experiments.study_checks import MEAN_REGRET, REGRET, Check
 from dp2theory.experiments.study_disappointments import (
     advice_text,
@@ -207,8 +208,8 @@ def _losses(measured: Sequence[Measured]) -> str:
                     f"{arm.mean:.4f}",
                     "" if pairs is None else f"{pairs.ratio:.4f}",
                     "a run diverged" if pairs is None else interval_text(pairs.ratio_interval),
-                    f"{arm.noise_multiplier:.4f}",
-                    f"[{arm.epsilon.lower:.4f}, {arm.epsilon.upper:.4f}]",
+                    short(arm.noise_multiplier, "chosen", 5),
+                    within(arm.epsilon.to_json(), 5),
                 )
             )
     return "## All losses\n\nMean train loss over the evaluation seeds.\n\n" + _table(

@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from dp2theory.cli._output import Input, describe_inputs
 from dp2theory.files import write_text
 
 PROBLEM = "--problem het:n=1500,d=20,amin=1/10,avg=4,seed=7 --batch-size 100 --steps 160"
@@ -71,3 +72,15 @@ def test_a_late_error_names_the_path_given(tmp_path, monkeypatch):
         write_text(path, "x")
     assert stop.value.filename == str(path)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_inputs_are_said_as_a_person_says_them():
+    inputs = {
+        "seeds": Input(1), "steps": Input(2), "tune": Input(True, unit="yes or no"),
+        "pilot": Input(False, True, "yes or no"), "problem": Input("x"), "seed": Input(1),
+        "epsilon": Input(1.0),
+    }  # fmt: skip
+    assert describe_inputs(inputs).splitlines() == [
+        "  seeds: 1 run", "  steps: 2 steps", "  tune: yes", "  pilot: no  [default]",
+        "  problem: x", "  seed: 1", "  epsilon: 1.0 nat",
+    ]  # fmt: skip
