@@ -24,8 +24,9 @@ def above(value: float, ulps: int = 1) -> float:
 def exp_bracket(log_lower: float, log_upper: float) -> Bracket:
     """``[exp(log_lower), exp(log_upper)]`` rounded outward and kept in [0, 1].
 
-    Rounding a logarithm x to a float moves exp(x) by up to |x| units, so that the ends open by
-    that much; a positive value below the smallest float has the smallest float as upper end.
+    The logarithms are ends already: what exp adds, less than a unit, is opened by two, and by a
+    few more where they are large.  A positive value below the smallest float has the smallest
+    float as upper end.
     """
 
     def units(x: float) -> int:

@@ -271,7 +271,8 @@ def closed_rho(law: CopyLaw, gap: float, omega: ArrayLike) -> Array:
     with np.errstate(over="ignore"):
         body = (math.e + 1) / 2 * np.expm1(2 * rho)
         # log(exp(x) - 1) = x + log(1 - exp(-x))
-        log_far = (w - 2) * np.log((w - 1) * eta) + x + np.log(-np.expm1(-x))
+        power = (w - 2) * np.log((w - 1) * eta)
+        log_far = power + x + np.log(-np.expm1(-x)) + 4 * _UNIT * (np.abs(power) + x)
         slope: Array = (body + np.exp(log_far) / (w * (w - 1))) @ np.array(law.probabilities[1:])
         return eta * slope * (1 + 1e-11)
 

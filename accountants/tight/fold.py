@@ -14,6 +14,7 @@ from accountants.tight.kernel import Kernel
 Array = NDArray[np.float64]
 
 _UNIT = 2.0**-53
+_MARGINS = (1e-12, 1e-10, 1e-8, 1e-6)  # relative, within a cell
 _TRANSFORM = 7.0  # units of rounding of one transform per binary digit of its length, in l2
 
 
@@ -68,7 +69,13 @@ class Worst:
             low, high = (middle, high) if self._at(middle) > delta else (low, middle)
         upper, lower = self._at(low), self._at(high)
         share = (upper - delta) / (upper - lower)
-        return low * self.h + math.log1p(share * math.expm1(self.h)) * (1 + 1e-12)
+        part = math.log1p(share * math.expm1(self.h))
+        # The two values may nearly agree, and their differences be known badly.
+        for margin in _MARGINS:
+            found = low * self.h + part * (1 + margin)
+            if self.delta(found) <= delta:
+                return found
+        return high * self.h
 
 
 class Fold:

@@ -122,8 +122,6 @@ _RECALLED_ASSUMPTIONS = (
     _BEST,
 )
 
-_UNCHECKED: dict[str, str] = {}
-
 RECALLED_FORM = Theorem(
     id="dp2.recalled",
     title="The convex theorem of the paper as recalled",
@@ -153,7 +151,6 @@ RECALLED_FORM = Theorem(
     },
     models=unit_models,
     curve=delay_curve("gradient_term preconditioned_noise_std", names=("bound", "exact_exponent")),
-    slack=_UNCHECKED,
     caveats=(
         _NOT_QUOTED,
         "A proof along its lines needs a metric that never shrinks on any path, and a bound on "
