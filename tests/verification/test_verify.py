@@ -10,6 +10,7 @@ import sympy
 from bounds import theorems
 from bounds.model import Model
 from bounds.operators import E, RandomVariable
+from bounds.proof import rational, tools
 from bounds.theorem import Kind, Source, Theorem
 from dp2theory.experiments.executors import open_executor
 from dp2theory.verification import bounds_models, bounds_pep
@@ -223,6 +224,18 @@ def test_an_interrupt_hides_no_violation(monkeypatch):
         verify([right.id], catalogue={right.id: wrong})
     assert stop.value.partial.verdicts == ()
     assert any("violated, though not finished" in each for each in stop.value.partial.notes)
+
+
+def test_an_interrupt_is_no_answer_of_z3(monkeypatch):
+    """By itself z3 takes Ctrl-C for itself and answers "unknown": a proof would seem to fail."""
+    solver, told = tools.load("z3").Solver, []
+    set_option = solver.set
+    monkeypatch.setattr(
+        solver, "set", lambda self, *option: (told.append(option), set_option(self, *option))
+    )
+    number = sympy.Symbol("number", real=True)
+    assert rational.prove([number > 1], number > 0).ok
+    assert ("ctrl_c", False) in told
 
 
 def test_second_moments_exceed_where_a_tail_is_tested():
