@@ -9,13 +9,9 @@ from __future__ import annotations
 
 import csv
 import math
-import os
-import tempfile
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from dp_accounting.privacy_accountant import NeighboringRelation, PrivacyAccountant
@@ -23,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from accountants import relations, validation
 from accountants.bracket import Bracket
+from accountants.files import whole_file
 from accountants.rounding import above
 from accountants.tcdp.curve import TruncatedCdp
 
@@ -186,26 +183,10 @@ class DeltaCurve:
         """
         names = ("epsilon", "delta_lower", "delta_upper")
         columns = (self.epsilon, self.delta_lower, self.delta_upper)
-        _write_rows(Path(path), names, zip(*columns, strict=True))
-
-
-def _write_rows(path: Path, names: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:20]}-", suffix=".csv")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        with whole_file(Path(path), newline="") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(names)
-            writer.writerows(rows)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes files private to the user
-        os.replace(name, path)
-    except BaseException as error:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
-        if isinstance(error, OSError) and error.errno is not None:  # a full disk names no file
-            raise type(error)(error.errno, error.strerror, str(path)) from error
-        raise
+            writer.writerows(zip(*columns, strict=True))
 
 
 def levels(alpha: ArrayLike) -> Array:

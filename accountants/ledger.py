@@ -7,10 +7,8 @@ accountant that is resumed gives the same answers to the last bit.
 from __future__ import annotations
 
 import json
-import os
-import tempfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from dp_accounting.privacy_accountant import (
     UnsupportedEventError,
 )
 
+from accountants.files import whole_file
 from accountants.ledger_runs import history_from_json, runs_from_json
 from accountants.ledger_trees import Malformed, event_from_json, event_to_json, is_tree
 
@@ -149,7 +148,9 @@ def state_to_json(accountant: PrivacyAccountant) -> dict[str, Any]:
 
     Parameters
     ----------
-    accountant : ExactAccountant, RenyiAccountant or TruncatedCdpAccountant
+    accountant : PrivacyAccountant
+        An ExactAccountant, RenyiAccountant, TruncatedCdpAccountant or
+        AdvancedCompositionAccountant; one of groups has no state.
 
     Returns
     -------
@@ -301,26 +302,5 @@ def _parse(text: str) -> Any:
 
 def _save(path: str | Path, document: dict[str, Any]) -> None:
     text = json.dumps(document, allow_nan=False, indent=1) + "\n"
-    try:
-        _write_and_rename(Path(path), text)
-    except OSError as error:
-        if error.errno is None:
-            raise
-        # A full disk names no file, and the user knows nothing of the temporary one.
-        raise type(error)(error.errno, error.strerror, str(path)) from error
-
-
-def _write_and_rename(path: Path, text: str) -> None:
-    # A temporary file beside it, renamed when complete.
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem[:20]}-", suffix=".json")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as stream:
-            stream.write(text)
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp makes files private to the user
-        os.replace(name, path)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
-        raise
+    with whole_file(Path(path)) as stream:
+        stream.write(text)

@@ -11,7 +11,7 @@ import dp_accounting
 import pytest
 from dp_accounting.privacy_accountant import NeighboringRelation
 
-from accountants import Bracket, ExactAccountant
+from accountants import Bracket, ExactAccountant, files
 from accountants import conversion as cv
 from accountants.tcdp.accountant import TruncatedCdpAccountant
 from accountants.tcdp.curve import TruncatedCdp
@@ -102,7 +102,7 @@ def test_csv_is_whole_or_not_there(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(*_: object) -> None:
         raise Broken
 
-    monkeypatch.setattr(cv.os, "replace", refuse)
+    monkeypatch.setattr(files.os, "replace", refuse)
     with pytest.raises(Broken):
         curve.to_csv(path)
     assert path.read_text() == "old"
