@@ -38,13 +38,25 @@ def theorem(id: str) -> Theorem:
     found = theorems()
     if id in found:
         return found[id]
-    near = ", ".join(near_ids(id)) or "none"
-    raise ValueError(f"theorem {id!r} is not in the catalogue; ids near it: {near}")
+    raise _unknown(id)
+
+
+def _unknown(id: str) -> ValueError:
+    near = ", ".join(near_ids(id) if isinstance(id, str) else ()) or "none"
+    return ValueError(f"theorem {id!r} is not in the catalogue; ids near it: {near}")
 
 
 def file_of(id: str) -> str:
-    """The file that defines a theorem, from the root of the sources: ``"bounds/dp2/master.py"``."""
+    """The file that defines a theorem, from the root of the sources: ``"bounds/dp2/master.py"``.
+
+    Raises
+    ------
+    ValueError
+        As `theorem`.
+    """
     files = {row["id"]: row["file"] for row in listing.paper_map()}
+    if id not in files:
+        raise _unknown(id)
     return files[id]
 
 

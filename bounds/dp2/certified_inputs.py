@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
-from math import inf
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bounds.dp2.phi import check_steps
+from bounds.dp2.phi import check_number, check_steps, check_whole
 
 Array = NDArray[np.float64]
 
@@ -70,29 +69,31 @@ class Inputs:
 
     def __post_init__(self) -> None:
         check_steps(self.steps)
-        means = np.asarray(self.mean_gradient, dtype=np.float64)
-        if means.ndim != 1 or not means.size or not np.isfinite(means).all():
+        try:
+            means = np.asarray(self.mean_gradient)
+        except ValueError:  # rows of different lengths
+            means = np.asarray(None)
+        numeric = means.dtype.kind in "iuf" and means.ndim == 1 and means.size > 0
+        if not numeric or not np.isfinite(means).all():
             raise ValueError(
                 "mean_gradient: must be a vector of finite numbers, one per coordinate"
             )
+        means = means.astype(np.float64)
         object.__setattr__(self, "mean_gradient", means)
         for name in ("gradient_bound", "preconditioned_clip_norm", "damping", "diameter"):
-            if not 0 < getattr(self, name) < inf:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be positive and finite")
+            check_number(name, getattr(self, name))
         for name in ("noise_std", "preconditioned_noise_std", "variation_ratio"):
-            if not 0 <= getattr(self, name) < inf:
-                raise ValueError(f"{name}={getattr(self, name)!r}: must be >= 0 and finite")
+            check_number(name, getattr(self, name), zero=True)
         known = [self.staleness_intercept is None, self.staleness_slope is None]
         if any(known) != all(known):
             raise ValueError("staleness_intercept and staleness_slope: give both or neither")
         for name in ("staleness_intercept", "staleness_slope"):
             value = getattr(self, name)
-            if value is not None and not 0 <= value < inf:
-                raise ValueError(f"{name}={value!r}: must be >= 0 and finite")
+            if value is not None:
+                check_number(name, value, zero=True)
         if self.mode not in MODES:
             raise ValueError(f"mode={self.mode!r}: must be one of {', '.join(MODES)}")
-        if self.repeats < 1:
-            raise ValueError(f"repeats={self.repeats!r}: must be at least 1")
+        check_whole("repeats", self.repeats)
         # Equal means need one square root: a-priori means are all the same.
         sizes, counts = np.unique(np.abs(means), return_counts=True)
         object.__setattr__(self, "sizes", sizes)

@@ -9,6 +9,7 @@ and every integer is looked at. All in logs: B^(1/u) overflows a double soon.
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from math import exp, inf, isfinite, log, sqrt
 from typing import Any
@@ -26,10 +27,26 @@ def _exp(logarithm: float) -> float:
     return exp(logarithm) if logarithm < 700 else inf
 
 
+def check_whole(name: str, value: Any) -> None:
+    """Refuse what is no positive integer."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < 1:
+        raise ValueError(f"{name}={value!r}: must be a positive integer")
+
+
 def check_steps(steps: Any) -> None:
     """Refuse a number of steps that is no positive integer."""
-    if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
-        raise ValueError(f"steps={steps!r}: must be a positive integer")
+    check_whole("steps", steps)
+
+
+def check_number(name: str, value: Any, *, zero: bool = False) -> None:
+    """Refuse what is no positive and finite number, or, where `zero` is allowed, no number >= 0."""
+    good = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    try:
+        good = good and 0 <= float(value) < inf and (zero or value > 0)
+    except OverflowError:  # an integer that is no double
+        good = False
+    if not good:
+        raise ValueError(f"{name}={value!r}: must be {'>= 0' if zero else 'positive'} and finite")
 
 
 @dataclass(frozen=True)
@@ -55,11 +72,8 @@ class Tradeoff:
     def __post_init__(self) -> None:
         for name in ("staleness_intercept", "staleness_slope", "second_moment_floor",
                      "second_moment_noise"):  # fmt: skip
-            value = getattr(self, name)
-            if not 0 <= value < inf:
-                raise ValueError(f"{name}={value!r}: must be >= 0 and finite")
-        if not 0 < self.damping < inf:
-            raise ValueError(f"damping={self.damping!r}: must be positive and finite")
+            check_number(name, getattr(self, name), zero=True)
+        check_number("damping", self.damping)
         if self.staleness_intercept + self.staleness_slope <= 0:
             raise ValueError("staleness_intercept and staleness_slope: at least one must be > 0")
         if self.second_moment_floor + self.second_moment_noise <= 0:
