@@ -42,7 +42,7 @@ def theorem(id: str) -> Theorem:
 
 
 def _unknown(id: str) -> ValueError:
-    near = ", ".join(near_ids(id) if isinstance(id, str) else ()) or "none"
+    near = ", ".join(near_ids(str(id))) or "none"
     return ValueError(f"theorem {id!r} is not in the catalogue; ids near it: {near}")
 
 
