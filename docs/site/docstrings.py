@@ -18,6 +18,8 @@ EMPHASIS = re.compile(r"(?<![\w*])(\*{1,2})(?=[A-Za-z])([^*\n]*[\w.!])\1(?![\w*]
 # A star at the start of a line is a bullet.
 MARKUP = re.compile(r"(?<!^)(?<!^ {4})[*]|^[*](?! )|[|]|(?<=\w)_(?!\w)", re.MULTILINE)
 TYPE = re.compile(r":(type \S+|vartype \S+|rtype): (?P<type>.+)")
+# Stands for a colon while napoleon reads: in "None: unknown." of a constant it would see a type.
+COLON = "\ue000"
 SEVERAL = re.compile(r"^:(ivar|vartype) (?P<names>\w+(?:, \w+)+):")
 
 
@@ -119,13 +121,17 @@ def before_sections(
 ) -> None:
     """Hook of autodoc: before napoleon reads the sections."""
     lines[:] = readable_lines(lines)
+    if what in ("data", "attribute", "property"):
+        first = next((number for number, line in enumerate(lines) if line.strip()), None)
+        if first is not None:
+            lines[first] = lines[first].replace(":", COLON)
 
 
 def after_sections(
     app: object, what: str, name: str, of: object, options: object, lines: list[str]
 ) -> None:
     """Hook of autodoc: what napoleon made of the sections."""
-    lines[:] = plain_fields(lines)
+    lines[:] = plain_fields([line.replace(COLON, ":") for line in lines])
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -5,7 +5,13 @@ import re
 
 import pytest
 
-from docs.site.docstrings import plain_fields, readable, readable_lines
+from docs.site.docstrings import (
+    after_sections,
+    before_sections,
+    plain_fields,
+    readable,
+    readable_lines,
+)
 from docs.site.places import API, PACKAGES, place
 from docs.site.reference import page, public_modules, reference_pages
 from tests.repo.project import ROOT, project_files
@@ -113,6 +119,34 @@ def test_indented_code_after_a_colon_is_code():
     lines = ["So:", "", "    a * b", "", "* x", "", ">>> 2 * 3", "6"]
     assert readable_lines(lines) == ["So::", "", "    a * b", "", "* x", "", ">>> 2 * 3", "6"]
     assert readable_lines(["List:", "", "* a * b"]) == ["List:", "", r"* a \* b"]
+
+
+SLIP = ["No factor is larger: beyond, it is a slip.", "See below: y."]
+
+
+@pytest.mark.parametrize(("what", "hidden"), [("data", True), ("property", True), ("class", False)])
+def test_a_colon_in_the_first_line_of_a_constant_is_kept_from_napoleon(what, hidden):
+    lines = [*SLIP]
+    before_sections(None, what, "x.Y", None, None, lines)
+    assert (":" not in lines[0]) is hidden
+    assert lines[1] == SLIP[1]
+    after_sections(None, what, "x.Y", None, None, lines)
+    assert lines == SLIP
+
+
+def test_napoleon_takes_what_stands_before_a_colon_for_a_type():
+    docstring = pytest.importorskip("sphinx.ext.napoleon.docstring")
+    config = pytest.importorskip("sphinx.ext.napoleon").Config(napoleon_google_docstring=False)
+
+    def read(lines):
+        return docstring.NumpyDocstring(lines, config, what="data", name="x.Y").lines()
+
+    assert ":type: No factor is larger" in read([*SLIP])
+    lines = [*SLIP]
+    before_sections(None, "data", "x.Y", None, None, lines)
+    lines = read(lines)
+    after_sections(None, "data", "x.Y", None, None, lines)
+    assert lines == SLIP
 
 
 def test_types_are_no_links():
