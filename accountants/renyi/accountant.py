@@ -203,7 +203,8 @@ class RenyiAccountant(CountingAccountant):
 
     def approximate(self, orders: ArrayLike) -> ApproximateRenyi:
         """The curve at increasing ``orders`` with the δ that it carries; raises as ``rdp``."""
-        flat = np.unique(_orders(np.ravel(orders)))
+        asked = validation.reals("orders", orders, "finite numbers > 1, at least one")
+        flat = np.unique(_orders(asked.ravel()))
         values = self.rdp(flat)
         return ApproximateRenyi(tuple(flat.tolist()), tuple(values.tolist()), self.truncation_delta)
 

@@ -51,8 +51,12 @@ OPTIMIZERS: dict[str, Row] = {
     "adam.DpAdam": PLAIN,
     "adam.DelayedAdam": PHASED,
     "adam.Dp2Adam": PHASED,
-    "batched.run_batched": Row(given={"optimizers": lambda: [DpSgd(0.1, 1.0, 1.0)] * 2}),
-    "batched.grid_losses": Row(given={"grid": lambda: [DpSgd(0.1, 1.0, 1.0)]}),
+    "batched.run_batched": Row(
+        given={"optimizers": lambda: [DpSgd(0.1, 1.0, 1.0)] * 2}, kinds={"steps": whole(0, 6)}
+    ),
+    "batched.grid_losses": Row(
+        given={"grid": lambda: [DpSgd(0.1, 1.0, 1.0)]}, kinds={"steps": whole(0, 6)}
+    ),
     "dp2.Dp2RmsProp": PHASED,
     "dp2.DelayedRmsProp": PHASED,
     "grids.grid_size": Row(kinds={"method": name_of("dp-sgd", *GRIDS)}, elsewhere=("method",)),
