@@ -42,7 +42,7 @@ def test_files_and_table(scene, tmp_path, monkeypatch, capsys):
     assert scene["plan"]["result"]["advice"] in printed
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert "://" not in page
-    assert page.count("<img") == 3
+    assert page.count("<img") == 4  # two of the plan, two of the runs
     assert (tmp_path / "out" / "demo.png").read_bytes().startswith(b"\x89PNG")
 
 
