@@ -100,7 +100,8 @@ def syn(n: int = 20_000, d: int = 1_000, active: int = 20, seed: int = 0) -> Lin
     n = whole_number("n", n, maximum=MAX_RECORDS)
     d = whole_number("d", d, maximum=MAX_FEATURES)
     seed = whole_number("seed", seed, minimum=0)
-    active = int(real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True))
+    active = whole_number("active", active)
+    real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True)
     _check_size(n, d, active)
     rng = np.random.default_rng(seed)
     total = n + TEST_SIZE
@@ -136,7 +137,8 @@ def tags(
     d = whole_number("d", d, maximum=MAX_FEATURES)
     outputs = whole_number("outputs", outputs)
     seed = whole_number("seed", seed, minimum=0)
-    active = int(real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True))
+    active = whole_number("active", active)
+    real_in("active", active, 1, _MAX_FREQUENCY * d, open_high=True)
     _check_size(n, d, active)
     rng = np.random.default_rng(seed)
     total = n + TEST_SIZE

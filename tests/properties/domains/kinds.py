@@ -59,6 +59,13 @@ class Kind:
         outside = None if self.outside is None else self.outside.filter(lambda x: x is not None)
         return replace(self, outside=outside, words=f"{self.words}, or None")
 
+    def but_shape(self, shape: tuple[int, ...]) -> Kind:
+        """The same kind where arrays of this shape are allowed."""
+        assert self.outside is not None
+        return replace(
+            self, outside=self.outside.filter(lambda x: getattr(x, "shape", None) != shape)
+        )
+
     def but(self, *values: Any) -> Kind:
         """The same kind where these values, though they look foreign, are allowed."""
         assert self.outside is not None

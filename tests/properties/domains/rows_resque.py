@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,9 @@ BALL: dict[str, Any] = {"radius": lambda: 0.1}
 ENDS = ("*",)  # what is asked for at an end of one domain does not fit the others, or takes long
 BUDGET: dict[str, Kind] = {"target_epsilon": POSITIVE, "target_delta": OPEN_UNIT.at(1e-3)}
 FACTOR = {"factor": POSITIVE}
-CENTER = {"center": vector(D, fill=0.5)}
+# Here a vector says how long vectors are.
+ANY_LENGTH = vector(D).but_shape((D + 1,))
+CENTER = {"center": ANY_LENGTH, "optimal_value": REAL.at(0.0).or_none()}
 TABLE = {"features": lambda: np.eye(N, D), "targets": lambda: np.zeros(N)}
 COLUMN = {"features": POSITIVE, "targets": vector(N, fill=0.0)}
 METHOD = name_of("resque-1", "resque-2", "sgd", "randomized-smoothing")
@@ -55,8 +56,16 @@ RESQUE: dict[str, Row] = {
             "max_calls": lambda: 64,
             "band": lambda: (0.5, 0.93),
         },
-        kinds={"band": BAND, "floor": POSITIVE, "largest": POSITIVE, "calls_per_step": whole(2, 8)},
+        kinds={
+            "band": BAND,
+            "max_calls": whole(0, 64),
+            "max_accepted": whole(0, 64),
+            "floor": POSITIVE,
+            "largest": POSITIVE,
+            "calls_per_step": whole(2, 8),
+        },
         elsewhere=ENDS,
+        called={"start": "center"},
     ),
     "ball_oracle.solve_ball": Row(kinds={"multiplier": NOT_NEGATIVE}),
     "ball_solvers.ParallelConstants": Row(
@@ -87,10 +96,11 @@ RESQUE: dict[str, Row] = {
             "oracle": lambda: ExactBallOracle(distance(), 0.1),
             "max_calls": lambda: 64,
         },
-        kinds={"guess": POSITIVE},
+        kinds={"guess": POSITIVE, "max_calls": whole(0, 64)},
+        called={"start": "center"},
         elsewhere=ENDS,
     ),
-    "distances.project_l1": Row(kinds={"vector": vector(D)}),
+    "distances.project_l1": Row(kinds={"vector": ANY_LENGTH}),
     "distances.MaxDistance": Row(kinds={**CENTER, "sample_size": whole(1, 1)}, owner=distance),
     "distances.WeightedDistance": Row(
         kinds={**CENTER, "weights": vector(D, positive=True), "sample_size": whole(1, 1)},
@@ -98,7 +108,12 @@ RESQUE: dict[str, Row] = {
         elsewhere=ENDS,
     ),
     "distances.PositiveMax": Row(
-        kinds={"offset": REAL.at(0.0), "sample_size": whole(1, 1)}, elsewhere=ENDS
+        kinds={
+            "offset": REAL.at(0.0),
+            "optimal_value": REAL.at(0.0).or_none(),
+            "sample_size": whole(1, 1),
+        },
+        elsewhere=ENDS,
     ),
     "failure.phase_failure": Row(kinds={"lemma": LEMMA}, given={"draws": lambda: 4}),
     "failure.smallest_drift_factor": Row(
@@ -115,19 +130,6 @@ RESQUE: dict[str, Row] = {
         given={"features": lambda: np.eye(N, D), "targets": lambda: np.ones(N)},
         kinds={"targets": vector(N, fill=1.0), "features": numbers(REAL, usual=(0.5,))},
         elsewhere=ENDS,
-    ),
-    "moments.log_weight_moment": Row(
-        kinds={"order": REAL, "shift": numbers(NOT_NEGATIVE, usual=(0.5,), one=True)},
-        elsewhere=ENDS,
-    ),
-    "moments.kappa_within": Row(
-        kinds={"ball": name_of("1/p", "1/sqrt(p-1)")}, elsewhere=("order",)
-    ),
-    "moments.weight_exceeds": Row(
-        kinds={
-            "threshold": replace(POSITIVE, shows=False),
-            "shift": numbers(POSITIVE, usual=(0.5,), one=True),
-        }
     ),
     "named_functions.positive_max": Row(kinds={"offset": REAL.at(0.0)}, elsewhere=ENDS),
     "named_functions.absolute": Row(kinds={"noise": NOT_NEGATIVE}, elsewhere=ENDS),
