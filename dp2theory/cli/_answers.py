@@ -106,6 +106,7 @@ def _exact(name: str, event: "DpEvent", question: Question, tightness: str) -> d
 
 def _one_sided(name: str, event: "DpEvent", question: Question, _: str) -> dict[str, Any]:
     from accountants import Bracket
+    from accountants.rounding import above
 
     accountant: Any
     if name == "renyi":
@@ -127,7 +128,8 @@ def _one_sided(name: str, event: "DpEvent", question: Question, _: str) -> dict[
     else:
         upper = float(accountant.get_delta(question.epsilon))
         answer["delta"] = Bracket(0.0, upper)
-        answer["log_delta"] = Bracket(-math.inf, math.log(upper) if upper > 0 else -math.inf)
+        log_upper = above(math.log(upper)) if upper > 0 else -math.inf
+        answer["log_delta"] = Bracket(-math.inf, log_upper)
     return answer
 
 
