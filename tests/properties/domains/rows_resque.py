@@ -17,6 +17,7 @@ from tests.properties.domains.kinds import (
     CLOSED_UNIT,
     FREE,
     NOT_NEGATIVE,
+    NOT_NEGATIVE_OR_INF,
     OPEN_UNIT,
     POSITIVE,
     POSITIVE_UNIT,
@@ -172,7 +173,7 @@ VERIFICATION: dict[str, Row] = {
         given={"optimizer": lambda: DpSgd(0.1, 1.0, 1.0)},
         kinds={
             "relation": name_of("add-or-remove-one"),
-            "claimed_epsilon": NOT_NEGATIVE,
+            "claimed_epsilon": NOT_NEGATIVE_OR_INF,
             "trials": whole(1, 4000),
         },
         long=True,
