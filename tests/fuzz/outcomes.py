@@ -78,7 +78,10 @@ def check_whole(path: Path, words: Sequence[str] = ()) -> None:
     elif content.lstrip().startswith(b"<"):
         assert content.rstrip().endswith((b"</html>", b"</svg>")), (words, path.name)
     elif content.startswith((b"{", b"[")):
-        json.loads(content)
+        try:
+            json.loads(content)
+        except ValueError as error:
+            raise AssertionError((words, path.name, str(error))) from None
     else:
         assert content.startswith(b"epsilon,"), (words, path.name, content[:60])
         assert content.endswith(b"\n"), (words, path.name)

@@ -7,7 +7,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 
@@ -130,7 +130,9 @@ def rows(path):
 
 def status_of(content):
     """The status of a JSON document of the command line; None for other files."""
-    return json.loads(content).get("status") if content.startswith(b"{") else None
+    with suppress(ValueError):
+        return json.loads(content).get("status")
+    return None
 
 
 def check_killed(folder: Path, name: str, *, timed: frozenset[str] = frozenset()) -> None:
