@@ -221,7 +221,9 @@ def restore(state: Mapping[str, Any] | str) -> Any:
     try:
         accountant = _class(name)(**arguments)
     except (TypeError, ValueError) as error:
-        raise Malformed("$.settings", dict(settings), f"arguments of {name}: {error}") from None
+        raise Malformed(
+            "$.settings", dict(settings), f"arguments of {name}: {error!s:.300}"
+        ) from None
     # Part by part, as it was composed, so that the ledger is the same tree again.
     parts = event.events if isinstance(event, dp_accounting.ComposedDpEvent) else [event]
     try:

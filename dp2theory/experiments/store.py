@@ -124,7 +124,7 @@ class Store:
             ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError
         ) as error:  # fmt: skip
             raise ValueError(
-                f"store={str(self.path)!r}: the row of key {key} holds no result: {error}"
+                f"store={str(self.path)!r}: the row of key {key} holds no result: {error!s:.300}"
             ) from None
 
     def put(self, key: str, task: Task, result: TaskResult) -> None:

@@ -83,7 +83,7 @@ def load_pilot(path: str | Path) -> PilotState:
         raise ValueError(f"{path}: damaged pilot state (its digest does not match its content)")
     try:
         return _rebuild(json.loads(text), arrays)
-    except (ValueError, KeyError, TypeError, ArithmeticError, RecursionError) as error:
+    except (ValueError, LookupError, TypeError, ArithmeticError, RecursionError) as error:
         raise ValueError(f"{path}: inconsistent pilot state: {_line(error)}") from None
 
 

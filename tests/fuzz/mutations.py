@@ -13,8 +13,8 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-#: CPU seconds after which one example counts as a hang; the slowest honest one takes about 1.
-PATIENCE = 20
+#: CPU seconds after which one example counts as a hang; the slowest honest one takes about 15.
+PATIENCE = 60
 
 #: Few examples on every run, many in `make slow`.
 LIGHT_AND_HEAVY = [

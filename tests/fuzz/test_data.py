@@ -54,7 +54,12 @@ def test_bytes(tmp_path, name, many):
     path = tmp_path / name
 
     def read(file):
-        return get_problem(problem, path=str(file), **options)
+        try:
+            return get_problem(problem, path=str(file), **options)
+        except ValueError as error:
+            if str(error).startswith(tuple(f"{option}=" for option in options)):
+                return None  # a file that is fine, and too small for the options
+            raise
 
     def check(content):
         path.write_bytes(content)
