@@ -28,9 +28,13 @@ def whole_file(path: Path, *, newline: str | None = None) -> Iterator[TextIO]:
 
     Raises
     ------
+    ValueError
+        If ``path`` is a folder, a device, or whatever else is no regular file.
     OSError
         Naming ``path``, if the file cannot be written; what stood there before stays.
     """
+    if path.exists() and not path.is_file():  # a rename would destroy, say, /dev/null
+        raise ValueError(f"{path}: exists and is no regular file")
     name = ""
     try:
         handle, name = tempfile.mkstemp(

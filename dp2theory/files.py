@@ -21,10 +21,17 @@ def write_through(path: str | Path, write: Callable[[Path], None]) -> None:
     path : str or Path
     write : callable
         Gets the temporary path, which has the suffix of `path`.
+
+    Raises
+    ------
+    ValueError
+        If `path` is a folder, a device, or whatever else is no regular file.
     """
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path}: is a directory, a file name is wanted")
+    if path.exists() and not path.is_file():  # a rename would destroy, say, /dev/null
+        raise ValueError(f"{path}: exists and is no regular file")
     try:
         _write_and_rename(path, write)
     except OSError as error:

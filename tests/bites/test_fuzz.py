@@ -10,7 +10,7 @@ import pytest
 
 from accountants.laws.report import LawReport
 from dp2theory import files
-from dp2theory.cli import account, app
+from dp2theory.cli import app
 from dp2theory.experiments.store import Store
 from dp2theory.experiments.task_data import TaskResult
 from tests.bites import fuzz_wrong
@@ -110,12 +110,6 @@ def test_a_report_in_place_on_a_full_disk(monkeypatch, folder, capfd):
     monkeypatch.setattr(files, "_write_and_rename", in_place)
     with pytest.raises(AssertionError):
         test_outputs.test_a_disk_that_is_full(folder, capfd, "account", "--report")
-
-
-def test_outputs_that_are_not_checked_first(monkeypatch, folder, capfd):
-    monkeypatch.setattr(account, "check_outputs", lambda *_paths: None)
-    with pytest.raises(AssertionError):
-        test_outputs.test_a_place_that_cannot_be_written(folder, capfd, "account", "--curve")
 
 
 @pytest.mark.parametrize("name", ["writes_in_place", "stumbles_over_temporaries", "whole"])

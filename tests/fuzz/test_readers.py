@@ -18,7 +18,7 @@ OWN = "no file of a user: "
 READERS = {
     "accountants/laws/corpus.py": OWN + "shipped; parse: tests/laws/test_corpus.py",
     "accountants/laws/sandbox.py": OWN + "pipes of a process of ours, /proc",
-    "accountants/conversion.py": OWN + "writes",
+    "accountants/files.py": OWN + "writes",
     "accountants/ledger.py": "tests/fuzz/test_ledgers.py",
     "bounds/listing.py": OWN + "shipped",
     "dp2theory/cli/_exit.py": OWN + "/dev/null",

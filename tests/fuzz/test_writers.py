@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import resource
 from contextlib import contextmanager
 
@@ -44,6 +45,17 @@ def test_writers(tmp_path, name):
     assert path.read_text() == "old"
 
 
+@pytest.mark.parametrize("name", WRITERS)
+def test_what_is_no_file_is_left_alone(tmp_path, name):
+    """For root a rename over a device succeeds, and the machine has none any more."""
+    path = tmp_path / "pipe.json"
+    os.mkfifo(path)
+    with pytest.raises(ValueError, match=r"pipe\.json: exists and is no regular file"):
+        WRITERS[name](path)
+    assert path.is_fifo()
+    assert [each.name for each in tmp_path.iterdir()] == ["pipe.json"]
+
+
 @pytest.mark.parametrize("option", ["--curve kept.csv", "--plot kept.png", "--report kept.html"])
 def test_outputs_of_a_command(tmp_path, monkeypatch, capfd, option):
     monkeypatch.chdir(tmp_path)
@@ -54,6 +66,6 @@ def test_outputs_of_a_command(tmp_path, monkeypatch, capfd, option):
         code = main(words.split())
     out, err = capfd.readouterr()
     assert (code, out) == (2, "")
-    assert err == f"dp2theory: {name}: File too large\n"
+    assert err == f"dp2theory: {option}: File too large\n"
     assert [each.name for each in tmp_path.iterdir()] == [name]
     assert (tmp_path / name).read_text() == "old"

@@ -1,4 +1,4 @@
-"""autodp: mechanisms with amplification by sampling, composed through their Rényi curves."""
+"""autodp: amplification by sampling, composed through Rényi curves (`CANDIDATES`)."""
 
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ import dp_accounting as dp
 from accountants.laws.adapters._base import Part, PartsAdapter, from_numbers
 from accountants.laws.candidate import Candidate
 
-#: Relations that the adapter has an entry point for.
-RELATIONS = (dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE)
+_RELATIONS = (dp.NeighboringRelation.ADD_OR_REMOVE_ONE, dp.NeighboringRelation.REPLACE_ONE)
 
 
 def _mechanism(relation: dp.NeighboringRelation, part: Part) -> Any:
     from autodp import mechanism_zoo as zoo
     from autodp.transformer_zoo import AmplificationBySampling as Sample
 
-    event, drawn, replace = part.mechanism, part.sampling, relation is RELATIONS[1]
+    event, drawn, replace = part.mechanism, part.sampling, relation is _RELATIONS[1]
     gaussian = isinstance(event, dp.GaussianDpEvent)
     if isinstance(event, dp.RandomizedResponseDpEvent) and event.num_buckets == 2 and replace:
         inner = zoo.RandresponseMechanism(1 - event.noise_parameter / 2)  # chance of the truth
@@ -56,7 +55,5 @@ def _solve(q: float, steps: int, epsilon: float, delta: float) -> float:
     return float(calibrator_zoo.generalized_eps_delta_calibrator()(*asked).params["sigma"])
 
 
-#: What its candidate has besides name and constructor.
-MORE = (RELATIONS, "autodp", from_numbers(_solve))
-#: The candidates of this module.
-CANDIDATES = (Candidate("autodp", partial(_Adapter, _mechanism), *MORE),)
+_MORE = (_RELATIONS, "autodp", from_numbers(_solve))
+CANDIDATES = (Candidate("autodp", partial(_Adapter, _mechanism), *_MORE),)

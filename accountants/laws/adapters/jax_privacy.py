@@ -1,4 +1,4 @@
-"""jax_privacy's accountants of DP-SGD training: one sampling, and a schedule of the noise."""
+"""jax_privacy's accountants of DP-SGD: one sampling, a schedule of the noise (`CANDIDATES`)."""
 
 from __future__ import annotations
 
@@ -56,5 +56,4 @@ def _candidate(engine: str) -> Candidate:
     return Candidate(f"jax-privacy-{engine}", partial(_Adapter, engine), **about)
 
 
-#: The candidates of this module.
 CANDIDATES = (_candidate("rdp"), _candidate("pld"))
