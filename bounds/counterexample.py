@@ -7,6 +7,7 @@ what is found there is confirmed with 50 digits.
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
@@ -100,10 +101,11 @@ def search(theorem: Theorem, *, seed: int = 0, tries: int = 200) -> Counterexamp
     Raises
     ------
     ValueError
-        For `tries` below 1, or when a model of the theorem lacks a value that a sentence needs.
+        For a seed or `tries` that is no whole number or too small, or when a model of the
+        theorem lacks a value that a sentence needs.
     """
-    if isinstance(tries, bool) or tries != int(tries) or tries < 1:
-        raise ValueError(f"tries = {tries!r} is not allowed: integer >= 1")
+    _check_whole("seed", seed, 0)
+    _check_whole("tries", tries, 1)
     if theorem.models is not None:
         for model in islice(theorem.models(np.random.default_rng(seed)), int(tries)):
             found = _in_model(theorem, model)
@@ -131,6 +133,8 @@ def satisfying(theorem: Theorem, *, seed: int = 0, tries: int = 200) -> Model | 
     Model, Point or None
         None when nothing was found, as for a theorem on processes without models.
     """
+    _check_whole("seed", seed, 0)
+    _check_whole("tries", tries, 1)
     if theorem.models is not None:
         for model in islice(theorem.models(np.random.default_rng(seed)), int(tries)):
             if all(model.holds(each.formula) for each in theorem.assumptions):
@@ -140,6 +144,11 @@ def satisfying(theorem: Theorem, *, seed: int = 0, tries: int = 200) -> Model | 
         return None
     nowhere = sympy.Ne(sympy.Symbol("_"), sympy.Symbol("_"), evaluate=False)
     return search_points(nowhere, formulas, np.random.default_rng(seed), 50 * int(tries))
+
+
+def _check_whole(name: str, value: object, least: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
+        raise ValueError(f"{name} = {value!r} is not allowed: integer >= {least}")
 
 
 def _in_model(theorem: Theorem, model: Model) -> Counterexample | None:

@@ -25,6 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from bounds.dp2.certified_inputs import Array, Inputs
+from bounds.dp2.phi import check_steps, check_whole
 
 Whole = NDArray[np.int64]
 
@@ -42,11 +43,13 @@ _ROUNDING = 1e-12
 
 def updates(steps: int, delay: ArrayLike) -> Whole:
     """r(T) = floor(ceil(T/s)/2): updates of the preconditioner in T steps, exactly."""
+    check_steps(steps)
     return (-(-steps // _whole(delay, steps))) // 2
 
 
 def adaptive_steps(steps: int, delay: ArrayLike) -> Whole:
     """Steps of the odd phases among the first T."""
+    check_steps(steps)
     s = _whole(delay, steps)
     cycles, rest = np.divmod(steps, 2 * s)
     return cycles * s + np.maximum(rest - s, 0)
@@ -54,7 +57,7 @@ def adaptive_steps(steps: int, delay: ArrayLike) -> Whole:
 
 def preconditioner_norm(inputs: Inputs, delay: ArrayLike) -> Array:
     """D1(s) = sum_j sqrt(m_j^2 + nu1^2/s) + d eps >= E||D_t||_1."""
-    s = np.asarray(delay, dtype=np.float64)
+    s = _delays(delay)
     flat = s.ravel()
     total = np.empty_like(flat)
     squares = inputs.sizes**2
@@ -75,7 +78,7 @@ def gradient_moments(
     dict
         By the names of `BRANCHES`; infinite where a branch says nothing.
     """
-    s = np.asarray(delay, dtype=np.float64)
+    s = _delays(delay)
     d1 = preconditioner_norm(inputs, s) if norm is None else norm
     c, eps = inputs.gradient_bound, inputs.damping
     c1, c2 = inputs.staleness_intercept, inputs.staleness_slope
@@ -152,6 +155,7 @@ def dp_sgd_with_staleness(inputs: Inputs, delay: int) -> float:
 
     E||g||^2 <= C E||g||_1 <= C (c1 + c2 s) D1(s): a fair comparison gives both the same knowledge.
     """
+    check_whole("delay", delay)
     c1, c2, c = inputs.staleness_intercept, inputs.staleness_slope, inputs.gradient_bound
     if c1 is None or c2 is None:
         return dp_sgd(inputs)
@@ -323,14 +327,22 @@ def _norms(inputs: Inputs, s: Whole) -> tuple[Array, bool]:
 
 
 def _whole(delay: ArrayLike, steps: int) -> Whole:
-    s = np.asarray(delay)
+    s = _numbers(delay)
     if s.dtype.kind not in "iu" or s.size == 0 or (s < 1).any() or (s > steps).any():
         raise ValueError(f"delay={delay!r}: must be integers from 1 to steps={steps}")
     return s.astype(np.int64)
 
 
 def _delays(delay: ArrayLike) -> Array:
-    s = np.asarray(delay, dtype=np.float64)
-    if s.size == 0 or not (s > 0).all() or not np.isfinite(s).all():
+    s = _numbers(delay)
+    if s.dtype.kind not in "iuf" or s.size == 0 or not ((s > 0) & np.isfinite(s)).all():
         raise ValueError(f"delay={delay!r}: must be positive and finite")
-    return s
+    return s.astype(np.float64, copy=False)
+
+
+def _numbers(delay: ArrayLike) -> NDArray[Any]:
+    """An array that is not made of numbers where NumPy makes none: rows of different lengths."""
+    try:
+        return np.asarray(delay)
+    except ValueError:
+        return np.asarray(None)

@@ -83,6 +83,7 @@ class Tradeoff:
 
     def base(self, relative_delay: float = 1.0) -> float:
         """B(u): one over the decay of the step size per phase. It is least at u = 1."""
+        check_number("relative_delay", relative_delay)
         u = relative_delay
         return sqrt(self.second_moment_floor + self.second_moment_noise / u) + self.damping
 
@@ -96,8 +97,14 @@ class Tradeoff:
         return self.base() >= 1
 
     def log_phi(self, relative_delay: ArrayLike) -> Array:
-        """ln phi(u)."""
-        u = np.asarray(relative_delay, dtype=np.float64)
+        """ln phi(u) for numbers u > 0."""
+        try:
+            given = np.asarray(relative_delay)
+        except ValueError:  # rows of different lengths
+            given = np.asarray(None)
+        if given.dtype.kind not in "iuf" or not ((given > 0) & np.isfinite(given)).all():
+            raise ValueError(f"relative_delay={relative_delay!r}: must be positive and finite")
+        u = given.astype(np.float64, copy=False)
         return self._log(u, 1 / u + 0.5)
 
     def _log(self, u: Array, exponent: Array) -> Array:
@@ -108,6 +115,7 @@ class Tradeoff:
 
     def slope(self, x: float) -> float:
         """Derivative of ln phi in x = 1/u."""
+        check_number("x", x)
         root = sqrt(self.second_moment_floor + self.second_moment_noise * x)
         base = root + self.damping
         rise = log(base) + (x + 0.5) * self.second_moment_noise / (2 * root * base)

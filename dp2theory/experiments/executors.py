@@ -18,6 +18,8 @@ from multiprocessing import resource_tracker
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar
 
+from dp2theory.problems.validation import whole_number
+
 #: Arguments of what an executor runs.
 P = ParamSpec("P")
 #: What it gives back.
@@ -57,6 +59,8 @@ def check_executor(spec: str) -> tuple[str, str]:
     ValueError
         For anything but "serial", "process", "process:N" and "dask:ADDRESS".
     """
+    if not isinstance(spec, str):
+        raise ValueError(f"executor={spec!r} must be {FORMS}")
     kind, colon, rest = spec.partition(":")
     if kind == "serial" and not colon:
         return kind, ""
@@ -111,11 +115,16 @@ class Processes(Executor):
     Parameters
     ----------
     workers : int
-        Number of processes.
+        Number of processes, 1 to `MAX_WORKERS`.
+
+    Raises
+    ------
+    ValueError
+        For another number.
     """
 
     def __init__(self, workers: int) -> None:
-        self.workers = workers
+        self.workers = whole_number("workers", workers, maximum=MAX_WORKERS)
         self._pool: ProcessPoolExecutor | None = None
         self._lifeline: Connection | None = None
 

@@ -7,7 +7,9 @@ for more seeds of one kind changes none of another.
 from __future__ import annotations
 
 import hashlib
+from typing import Any
 
+from accountants.validation import shown
 from dp2theory import __version__
 from dp2theory.problems.validation import whole_number
 
@@ -34,8 +36,10 @@ def derived_seeds(purpose: str, count: int, *, text: str | None = None) -> tuple
     """
     count = whole_number("count", count)
     source = __version__ if text is None else text
-    if not source or not purpose:
-        raise ValueError(f"text={source!r} and purpose={purpose!r}: neither may be empty")
+    given: dict[str, Any] = {"text": source, "purpose": purpose}
+    for name, value in given.items():
+        if not isinstance(value, str) or not value:
+            raise ValueError(f"{name}={shown(value)} must be a text that is not empty")
     seeds: dict[int, None] = {}
     k = 0
     while len(seeds) < count:

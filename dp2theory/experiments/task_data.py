@@ -22,7 +22,7 @@ import scipy
 
 from dp2theory.experiments.settings import Setting
 from dp2theory.optimizers.registry import METHODS, MODIFIERS, build
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import real_in, whole_number
 
 if TYPE_CHECKING:
     from dp2theory.optimizers.steps import Optimizer
@@ -74,10 +74,7 @@ class Task:
         whole_number("seed", self.seed, minimum=0)
         if self.record_every is not None:
             whole_number("record_every", self.record_every)
-        if not 0 <= self.noise_multiplier < math.inf:
-            raise ValueError(
-                f"noise_multiplier={self.noise_multiplier!r} must be a finite number >= 0"
-            )
+        real_in("noise_multiplier", self.noise_multiplier, 0.0, math.inf, open_high=True)
         canonical(dict(self.settings))
 
     def identity(self) -> dict[str, Any]:

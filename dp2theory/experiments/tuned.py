@@ -21,7 +21,7 @@ from dp2theory.optimizers.ledger import planned_event
 from dp2theory.optimizers.registry import is_private
 from dp2theory.optimizers.tuning import NOT_ACCOUNTED, check_seeds_apart
 from dp2theory.planning.paired import PairedComparison, compare_pairs
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import real_in, whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -128,6 +128,8 @@ class Tuned:
 
 def delay_grid(steps: int, divisors: Sequence[int] = DELAY_DIVISORS) -> tuple[int, ...]:
     """Return the delays T // divisor, at least 1, each once, in increasing order."""
+    steps = whole_number("steps", steps)
+    divisors = whole_numbers("divisors", divisors)
     return tuple(sorted({max(1, steps // divisor) for divisor in divisors}))
 
 
@@ -224,11 +226,18 @@ def tune_delays(
         the tuning seeds.
     """
     grid_of(method)
-    seeds = tuple(tune_seeds)
-    if not seeds or len(set(seeds)) < len(seeds):
+    seeds = whole_numbers("tune_seeds", tune_seeds, minimum=0)
+    if len(set(seeds)) < len(seeds):
         raise ValueError(f"tune_seeds={seeds!r} must be one or more distinct integers")
     if finalists is not None:
         finalists = whole_number("finalists", finalists)
+    if noise_multiplier is not None:
+        real_in("noise_multiplier", noise_multiplier, 0.0, math.inf, open_high=True)
+    if not isinstance(delays, Iterable):
+        raise ValueError(f"delays={delays!r} must be integers >= 1, or None")
+    for delay in delays:
+        if delay is not None:
+            whole_number("delay", delay)
     if base is None and method != "dp-sgd" and is_private(method):
         base = tune_setting(
             setting,

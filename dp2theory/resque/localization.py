@@ -249,7 +249,7 @@ class PrivateBallOracle:
         self.anchor = check_vector("anchor", start, self.function.dimension)
         check_generator(self.rng)
         if self.samples is not None:
-            self.samples = check_records(self.samples, self.function.sample_size)
+            self.samples = check_records(self.samples, self.function.sample_size, "samples")
 
     def phases(self, multiplier: float) -> tuple[Phase, ...]:
         """The schedule of a call at this multiplier; it depends on public numbers alone."""

@@ -7,15 +7,15 @@ more. Table 1 is about the worst function.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.problems.validation import positive_real, whole_number, whole_numbers
 from dp2theory.resque.fit import log_slope
 from dp2theory.resque.losses import AbsoluteLoss, HingeLoss
-from dp2theory.resque.named_functions import function_named
+from dp2theory.resque.named_functions import FUNCTIONS, function_named
 from dp2theory.resque.parallel import METHODS, solve_parallel
 from dp2theory.resque.reference import reference_optimum
 
@@ -183,16 +183,28 @@ def parallel_study(
     MissingExtraError
         When data need scikit-learn and it is not there; ``data={}`` leaves them out.
     """
+    for label, value in (
+        ("methods", methods), ("functions", functions), ("accuracies", accuracies),
+        ("dimensions", dimensions),
+    ):  # fmt: skip
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValueError(f"{label}={value!r} must be a sequence")
+    if not methods:
+        raise ValueError(f"methods={methods!r} must not be empty")
     for method in methods:
         if method not in METHODS:
             raise ValueError(f"methods holds {method!r}, must be of {', '.join(METHODS)}")
-    for seed in seeds:
-        whole_number("seeds", seed, minimum=0)
+    seeds = whole_numbers("seeds", seeds, minimum=0)
+    whole_number("dimension", dimension)
+    for each in dimensions:
+        whole_number("dimensions", each)
     for accuracy in (*accuracies, dimension_accuracy, *(e for each in data.values() for e in each)):
         positive_real("accuracy", accuracy)
     # Names that stand for nothing are refused before anything runs.
     sizes = dict.fromkeys((*([dimension] if accuracies else []), *dimensions))
     for name in functions:
+        if name not in tuple(FUNCTIONS):
+            raise ValueError(f"functions holds {name!r}, must be of {', '.join(FUNCTIONS)}")
         for size in sizes:
             made = function_named(name, dimension=size)
             if made.sample_size != 1 or made.optimal_value is None:

@@ -7,7 +7,7 @@ empirical loss over its smallest value in the domain, and, on fresh records, tha
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -182,6 +182,9 @@ def private_study(
     InfeasibleBudgetError
         When ReSQue finds no noise for the budget.
     """
+    for label, value in (("settings", settings), ("methods", methods)):
+        if isinstance(value, str) or not isinstance(value, Iterable):
+            raise ValueError(f"{label}={value!r} must be a sequence")
     if not settings or not methods:
         raise ValueError("settings and methods must not be empty")
     for method in methods:
@@ -236,6 +239,9 @@ def accuracy_for(
     function: AbsoluteLoss, *, target_epsilon: float, target_delta: float, factor: float
 ) -> float:
     """Return the accuracy that the rate allows, times a factor, at most L R."""
+    target_epsilon = positive_real("target_epsilon", target_epsilon)
+    target_delta = open_unit("target_delta", target_delta)
+    factor = positive_real("factor", factor)
     n, d = function.sample_size, function.dimension
     private = math.sqrt(d * -math.log(target_delta)) / (n * target_epsilon)
     relative = min(1.0, factor * max(1 / math.sqrt(n), private))

@@ -18,7 +18,7 @@ from scipy import special
 
 from accountants import validation
 from dp2theory.problems.protocol import Array
-from dp2theory.problems.validation import open_unit, whole_number
+from dp2theory.problems.validation import open_unit, real_in, whole_number
 
 # Ends are moved outward by more than the inverse of the incomplete beta function errs.
 _OUTWARD = 1e-9
@@ -67,9 +67,15 @@ def epsilon_lower(power: Array | float, level: Array | float, delta: float) -> A
     power, level : float or ndarray
         P(S) is at least `power`, Q(S) at most `level` > 0.
     delta : float
+        In [0, 1].
     """
-    gain = np.asarray(power, dtype=np.float64) - delta
-    ratio = np.maximum(gain, 0.0) / np.asarray(level, dtype=np.float64)
+    delta = real_in("delta", delta, 0.0, 1.0)
+    hit = validation.reals("power", power, "numbers in [0, 1]")
+    validation.require(bool(((hit >= 0) & (hit <= 1)).all()), "power", power, "numbers in [0, 1]")
+    alarm = validation.reals("level", level, "numbers in (0, 1]")
+    good = bool(((alarm > 0) & (alarm <= 1)).all())
+    validation.require(good, "level", level, "numbers in (0, 1]")
+    ratio = np.maximum(hit - delta, 0.0) / alarm
     return np.log(np.maximum(ratio, 1.0))
 
 
@@ -96,8 +102,7 @@ class Evidence:
         trials = whole_number("trials", self.trials)
         whole_number("hits", self.hits, minimum=0, maximum=trials)
         whole_number("false_alarms", self.false_alarms, minimum=0, maximum=trials)
-        if not 0 < self.error < 1:
-            raise ValueError(f"error={self.error!r} must be in (0, 1)")
+        open_unit("error", self.error)
 
     @property
     def power(self) -> float:
@@ -116,4 +121,4 @@ class Evidence:
 
 def largest_provable(trials: int, error: float) -> float:
     """Return the largest epsilon that so many trials can show: all hits and no false alarm."""
-    return -math.log(float(upper_chance(0, trials, error / 2)))
+    return -math.log(float(upper_chance(0, trials, open_unit("error", error) / 2)))

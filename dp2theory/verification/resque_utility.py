@@ -8,13 +8,13 @@ measures both on the smoothed l1 regression, whose minimum over a ball is comput
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from dp2theory.problems.validation import positive_real, real_in, whole_number
+from dp2theory.problems.validation import positive_real, real_in, whole_number, whole_numbers
 from dp2theory.resque.constants import PrivateConstants
 from dp2theory.resque.functions import Array
 from dp2theory.resque.localization import PrivateBallOracle
@@ -153,8 +153,13 @@ def utility_study(
     """
     seeds = whole_number("seeds", seeds, minimum=2)
     whole_number("seed", seed, minimum=0)
+    sizes = whole_numbers("sizes", sizes)
     if len(sizes) < 3 or sorted(set(sizes)) != list(sizes):
         raise ValueError(f"sizes={sizes!r} must be at least three rising numbers")
+    if not isinstance(noise_multipliers, Iterable):
+        raise ValueError(f"noise_multipliers={noise_multipliers!r} must be numbers >= 0")
+    if not len(noise_multipliers):
+        raise ValueError(f"noise_multipliers={noise_multipliers!r} must not be empty")
     for sigma in noise_multipliers:
         real_in("noise_multipliers", sigma, 0.0, math.inf, open_high=True)
     constants = constants or PrivateConstants()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, as_completed
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,7 +13,7 @@ from dp2theory.experiments.tasks import WorkerError
 from dp2theory.optimizers.defaults import default_delay
 from dp2theory.optimizers.tuning import tuning_seeds
 from dp2theory.problems.unit import unit_of
-from dp2theory.problems.validation import positive_real, whole_number
+from dp2theory.problems.validation import positive_real, whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from dp2theory.experiments.settings import Setting
@@ -96,6 +96,15 @@ class FigureRequest:
 
     def __post_init__(self) -> None:
         steps = self.setting.run_steps
+        whole_numbers("seeds", self.seeds, minimum=0)
+        whole_numbers("tune_seeds", self.tune_seeds, minimum=0)
+        if self.delays is not None:
+            whole_numbers("delays", self.delays)
+        if self.epsilons is not None:
+            if not isinstance(self.epsilons, Iterable):
+                raise ValueError(f"epsilons={self.epsilons!r} must be numbers > 0")
+            for epsilon in self.epsilons:
+                positive_real("epsilons", epsilon)
         for name, values in (("delays", self.delays), ("epsilons", self.epsilons)):
             if values is not None and (not values or len(set(values)) < len(values)):
                 raise ValueError(f"{name}={values!r} must hold one or more distinct values")
@@ -105,8 +114,6 @@ class FigureRequest:
                     f"delays={delay!r} must be below the {steps} steps of a run: no adaptive phase "
                     "would begin"
                 )
-        for epsilon in self.epsilons or ():
-            positive_real("epsilons", epsilon)
 
     def bench(self) -> Bench:
         """Where tuned methods are compared."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from accountants.events import resque_event
 from bounds import theorems
+from dp2theory.problems.validation import real_in, whole_number
 from dp2theory.resque.private_ledger import ACCOUNTANTS, epsilon_by_accountant
 
 if TYPE_CHECKING:
@@ -74,6 +76,9 @@ def account(dataset_size: int, dimension: int, noise_over_sensitivity: float) ->
     noise_over_sensitivity : float
         Half of the noise multiplier: replacing a draw moves a sum by up to twice its norm.
     """
+    dataset_size = whole_number("dataset_size", dataset_size, maximum=10**15)
+    dimension = whole_number("dimension", dimension, maximum=10**15)
+    real_in("noise_over_sensitivity", noise_over_sensitivity, 0.0, math.inf, open_high=True)
     rate = theorems()["resque.private.rate"]
     where: dict[str, Any] = {
         "dataset_size": dataset_size,

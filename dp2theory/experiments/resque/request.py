@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 from dp2theory.experiments.figures.bench import Progress
 from dp2theory.experiments.figures.request import mapped
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import whole_number, whole_numbers
 
 #: What a piece of work gives.
 T = TypeVar("T")
@@ -43,7 +43,8 @@ class ResqueRequest:
     sizes: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if not self.seeds or len(set(self.seeds)) < len(self.seeds):
+        whole_numbers("seeds", self.seeds, minimum=0)
+        if len(set(self.seeds)) < len(self.seeds):
             raise ValueError(f"seeds={self.seeds!r} must hold one or more distinct values")
         if whole_number("dimension", self.dimension) < 2:
             raise ValueError(

@@ -38,6 +38,8 @@ class Row:
         Whether NaN is an answer here: a figure that there is none of.
     long : bool
         Whether a call takes seconds: only refusals, which come first, are looked at.
+    keywords : mapping of str to Kind
+        What is given to a callable that takes any keywords.
     called : mapping of str to str
         What messages call an argument, where the command line has another word for it.
     """
@@ -48,6 +50,7 @@ class Row:
     elsewhere: tuple[str, ...] = ()
     nan: bool = False
     long: bool = False
+    keywords: Mapping[str, Kind] = field(default_factory=dict)
     called: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -58,7 +61,7 @@ class Row:
 
 def usual_arguments(public: Public, row: Row) -> dict[str, Any]:
     """A valid call: what has to be given, and what the row gives."""
-    found = {}
+    found = {name: kind.usual() for name, kind in row.keywords.items()}
     for argument in public.arguments:
         if argument.name in row.given:
             found[argument.name] = row.given[argument.name]()
@@ -76,6 +79,7 @@ def usual_arguments(public: Public, row: Row) -> dict[str, Any]:
 def kinds_of(public: Public, row: Row) -> dict[str, Kind]:
     """The arguments of a callable that have a domain, each with its kind."""
     found = {each.name: kind_of(each, dict(row.kinds)) for each in public.arguments}
+    found |= row.keywords
     return {name: kind for name, kind in found.items() if kind and kind.outside is not None}
 
 

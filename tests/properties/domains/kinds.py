@@ -215,6 +215,13 @@ def numbers(of: Kind, *, usual: Sequence[Any], empty: bool = False, one: bool = 
     )
 
 
+def names_of(*names: str) -> Kind:
+    """Several names out of a set, at least one."""
+    wrong = (None, 0.5, names[0], (), [], ["nonsense"], [*names, "nonsense"], [None], [0.5])
+    outside = st.sampled_from(wrong)
+    return Kind(f"of {', '.join(names)}", lambda: [names[0]], (names,), outside, False, True)
+
+
 BAND = Kind(
     "two numbers 0 < low < high < 1",
     lambda: (0.5, 0.93),

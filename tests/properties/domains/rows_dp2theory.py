@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from hypothesis import strategies as st
+
 from accountants import Bracket
 from accountants.calibration import Calibration
+from dp2theory.experiments.settings import Setting
 from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.registry import METHODS
 from dp2theory.optimizers.sgd import DpSgd
@@ -12,7 +15,10 @@ from dp2theory.problems.convex import least_absolute_deviations, quadratic
 from tests.problems.small import PROBLEMS
 from tests.properties.domains.calls import Row
 from tests.properties.domains.kinds import (
+    BELOW_ONE,
     CLOSED_UNIT,
+    COUNT,
+    FREE,
     NOT_NEGATIVE,
     NOT_NEGATIVE_OR_INF,
     OPEN_UNIT,
@@ -208,7 +214,69 @@ PROBLEMS_ROWS: dict[str, Row] = {
         called={"name": "problem"},
     ),
 }
+TUNED: dict[str, Kind] = {
+    "method": name_of("dp-sgd", *GRIDS),
+    "noise_multiplier": NOT_NEGATIVE,
+    "finalists": COUNT,
+}
+EXECUTOR = name_of("serial", "process", "process:2", "dask:localhost:8786")
+PURPOSE = Kind(
+    "a text", lambda: "tuning", ("x",), st.sampled_from((None, "", 1, 0.5, b"a", (), ["a"], True))
+)
+
+
+def setting() -> Setting:
+    """Six steps on forty records."""
+    return Setting("least-absolute-deviations", 4, steps=6, problem_options={"n": N, "d": D})
+
+
+EXPERIMENTS: dict[str, Row] = {
+    "figures.request.FigureRequest": Row(
+        given={"setting": setting},
+        kinds={
+            "delays": numbers(whole(1, 2), usual=(1, 2)),
+            "epsilons": numbers(POSITIVE, usual=(1.0,)),
+        },
+        elsewhere=("seeds", "tune_seeds"),
+    ),
+    "resque.accounting.account": Row(
+        given={"dataset_size": lambda: 4000},
+        kinds={"noise_over_sensitivity": NOT_NEGATIVE},
+        long=True,
+    ),
+    "resque.request.ResqueRequest": Row(kinds={"dimension": whole(2, 4)}),
+    "task_data.Task": Row(
+        given={"setting": setting, "settings": lambda: {"learning_rate": 0.1}},
+        kinds={**METHOD, "noise_multiplier": NOT_NEGATIVE},
+    ),
+    "tuned.delay_grid": Row(kinds={"divisors": numbers(COUNT, usual=(2, 3))}),
+    "tuned.tune_delays": Row(
+        given={"setting": setting},
+        kinds={**TUNED, "delays": numbers(COUNT.or_none(), usual=(1,)).but((), [])},
+        called={"delays": "delay"},
+        long=True,
+    ),
+    "tuned.tune_setting": Row(given={"setting": setting}, kinds=TUNED, long=True),
+    "executors.check_executor": Row(kinds={"spec": EXECUTOR}, called={"spec": "executor"}),
+    "executors.Processes": Row(kinds={"workers": whole(1, 2, 1, 1024)}),
+    "seeds.derived_seeds": Row(kinds={"purpose": PURPOSE, "text": PURPOSE, "count": whole(1, 3)}),
+    "settings.Setting": Row(
+        given={"steps": lambda: 6},
+        kinds={
+            "problem": FREE,
+            "target_epsilon": POSITIVE_OR_INF,
+            "target_delta": OPEN_UNIT,
+            "sampling": SCHEMES,
+            "relation": RELATIONS,
+            "public_share": BELOW_ONE,
+            "epochs": COUNT,
+        },
+        owner=setting,
+        elsewhere=("epochs",),
+    ),
+}
 ROWS = {
+    **{f"dp2theory.experiments.{name}": row for name, row in EXPERIMENTS.items()},
     **{f"dp2theory.optimizers.{name}": row for name, row in OPTIMIZERS.items()},
     **{f"dp2theory.planning.{name}": row for name, row in PLANNING.items()},
     **{f"dp2theory.problems.{name}": row for name, row in PROBLEMS_ROWS.items()},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,17 @@ from dp2theory.optimizers.sgd import DpSgd
 from dp2theory.resque.ball_oracle import ExactBallOracle, RegularisedBallOracle
 from dp2theory.resque.distances import MaxDistance, WeightedDistance
 from dp2theory.resque.losses import AbsoluteLoss
+from dp2theory.resque.noisy_sgd import NoisySgdPlan, plan_noisy_sgd
+from dp2theory.resque.parallel import METHODS as PARALLEL_METHODS
+from dp2theory.resque.phased_plan import PhasedPlan, plan_phased
 from dp2theory.resque.smoothing import GaussianSmoothing
 from tests.properties.domains.calls import Row
 from tests.properties.domains.kinds import (
+    ABOVE_ONE,
+    AT_LEAST_ONE,
     BAND,
     CLOSED_UNIT,
+    COUNT,
     FREE,
     NOT_NEGATIVE,
     NOT_NEGATIVE_OR_INF,
@@ -24,6 +31,7 @@ from tests.properties.domains.kinds import (
     REAL,
     Kind,
     name_of,
+    names_of,
     numbers,
     vector,
     whole,
@@ -41,12 +49,44 @@ CENTER = {"center": ANY_LENGTH, "optimal_value": REAL.at(0.0).or_none()}
 TABLE = {"features": lambda: np.eye(N, D), "targets": lambda: np.zeros(N)}
 COLUMN = {"features": POSITIVE, "targets": vector(N, fill=0.0)}
 METHOD = name_of("resque-1", "resque-2", "sgd", "randomized-smoothing")
+# Sums of exponents are the logarithms of moments: far out there is no double any more.
+REALS = numbers(REAL, usual=(2.0,), one=True, empty=True)
+LENGTHS = numbers(NOT_NEGATIVE, usual=(0.5,), one=True, empty=True)
+ORDERS = numbers(AT_LEAST_ONE, usual=(2.0,), one=True, empty=True)
+SHIFT, OTHER = vector(D).but_shape((1, D)), vector(D, fill=0.1).but_shape((1, D))
+CONSTANTS: dict[str, Kind] = {
+    **dict.fromkeys(
+        [
+            "drift_factor", "phase_shrink", "step_shrink", "radius_shrink", "radius_margin",
+            "mean_calls_per_step", "draws_factor", "full_noise", "part_shrink", "part_step_shrink",
+            "statistical_step", "private_step", "accuracy_share", "accuracy_shrink",
+        ],
+        POSITIVE,
+    ),
+    "radius_over_smoothing": POSITIVE_UNIT,
+    "smoothing_share": OPEN_UNIT,
+    "restarts": COUNT,
+    "band": BAND,
+    "calls_per_step": whole(2, 8),
+}  # fmt: skip
 LEMMA = name_of("powers")
 
 
 def distance() -> Any:
     """With a proximal map."""
     return MaxDistance(np.full(D, 0.1))
+
+
+@cache
+def noisy_sgd_plan() -> NoisySgdPlan:
+    """For the loss."""
+    return plan_noisy_sgd(loss(), target_epsilon=1.0, target_delta=1e-3)
+
+
+@cache
+def phased_plan() -> PhasedPlan:
+    """For the loss."""
+    return plan_phased(loss(), target_epsilon=1.0, target_delta=1e-3)
 
 
 RESQUE: dict[str, Row] = {
@@ -136,6 +176,104 @@ RESQUE: dict[str, Row] = {
     "named_functions.absolute": Row(kinds={"noise": NOT_NEGATIVE}, elsewhere=ENDS),
     "named_functions.hinge": Row(kinds={"margin": NOT_NEGATIVE}, elsewhere=ENDS),
     "named_functions.function_named": Row(kinds={"name": name_of("max")}),
+    "drift.drift_table": Row(
+        given={"horizons": lambda: [2]},
+        kinds={
+            "kind": name_of("linear"),
+            "horizons": numbers(COUNT, usual=(2,)),
+            "ratios": numbers(POSITIVE, usual=(0.1,)),
+            "orders": numbers(AT_LEAST_ONE, usual=(2.0,)),
+            "paths": whole(2, 8),
+            "methods": names_of("estimator"),
+        },
+        elsewhere=ENDS,
+    ),
+    "constants.PrivateConstants": Row(kinds=CONSTANTS, elsewhere=ENDS),
+    "localization.PrivateBallOracle": Row(
+        given={**BALL, "noise_multiplier": lambda: 0.5},
+        kinds={
+            "noise_multiplier": NOT_NEGATIVE,
+            "regularisation": NOT_NEGATIVE,
+            "anchor": vector(D),
+        },
+        elsewhere=("radius", "smoothing", "samples"),
+    ),
+    "moments.log_weight_moment": Row(kinds={"order": REALS, "shift": LENGTHS}, elsewhere=ENDS),
+    "moments.log_joint_moment": Row(
+        kinds={"first_order": REALS, "second_order": REALS, "a": SHIFT, "b": OTHER},
+        elsewhere=("first_order", "second_order"),
+    ),
+    "moments.log_difference_norm": Row(kinds={"order": ORDERS, "a": SHIFT, "b": OTHER}),
+    "moments.log_kappa": Row(kinds={"order": ORDERS, "relative_radius": LENGTHS}, elsewhere=ENDS),
+    "moments.kappa": Row(kinds={"order": ORDERS, "relative_radius": LENGTHS}, elsewhere=ENDS),
+    "moments.log_sharpness": Row(kinds={"order": ORDERS, "a": SHIFT, "b": OTHER}),
+    "moments.sharpest_pair": Row(kinds={"relative_radius": POSITIVE}),
+    "moments.log_kappa_simple": Row(kinds={"order": ORDERS, "relative_radius": LENGTHS}),
+    "moments.kappa_within": Row(kinds={"order": ORDERS, "ball": name_of("1/p", "1/sqrt(p-1)")}),
+    "moments.weight_exceeds": Row(
+        kinds={
+            "threshold": numbers(POSITIVE, usual=(1.0,), one=True),
+            "shift": numbers(POSITIVE, usual=(1.0,), one=True),
+        },
+        elsewhere=ENDS,
+    ),
+    "moments.weight_quantile": Row(
+        kinds={
+            "probability": numbers(OPEN_UNIT, usual=(0.5,), one=True, empty=True),
+            "shift": LENGTHS,
+        },
+        elsewhere=("shift",),
+    ),
+    "naive.iterate_oracle": Row(
+        given={"oracle": lambda: ExactBallOracle(distance(), 0.1)},
+        kinds={"max_calls": whole(0, 50)},
+        called={"start": "center"},
+    ),
+    "noisy_sgd.run_noisy_sgd": Row(given={"function": loss, "plan": noisy_sgd_plan}),
+    "parallel_study.parallel_study": Row(
+        kinds={
+            "methods": names_of(*PARALLEL_METHODS),
+            "functions": names_of("max").but([], ()),
+            "accuracies": numbers(POSITIVE, usual=(0.1,), empty=True),
+            "dimensions": numbers(COUNT, usual=(4,), empty=True),
+            "dimension_accuracy": POSITIVE,
+        },
+        called={"dimension_accuracy": "accuracy", "accuracies": "accuracy"},
+        long=True,
+    ),
+    "phased_localization.run_phased": Row(given={"function": loss, "plan": phased_plan}),
+    "phased_plan.PhasedConstants": Row(
+        kinds={
+            "variant": name_of("smoothed", "raw"),
+            "records_shrink": ABOVE_ONE,
+            "step_shrink": ABOVE_ONE,
+        }
+    ),
+    "private_ledger.epsilon_by_accountant": Row(elsewhere=ENDS),
+    "private_study.accuracy_for": Row(
+        given={"function": loss},
+        kinds={**BUDGET, "factor": POSITIVE},
+        elsewhere=ENDS,
+    ),
+    "private_study.private_study": Row(
+        kinds={
+            **BUDGET,
+            "settings": FREE,
+            "methods": names_of("resque"),
+            "seeds": whole(2, 3),
+            "accuracy_factor": POSITIVE,
+        },
+        long=True,
+    ),
+    "slopes.slope_study": Row(
+        kinds={
+            "function_names": names_of("max"),
+            "ratios": numbers(AT_LEAST_ONE, usual=(2.0,)),
+            "relative_accuracy": OPEN_UNIT.at(0.1),
+            "naive_up_to": NOT_NEGATIVE_OR_INF,
+        },
+        long=True,
+    ),
     "needed_size.needed_size": Row(kinds=BUDGET, elsewhere=ENDS),
     "noisy_sgd.NoisySgdConstants": Row(
         kinds={
@@ -175,6 +313,25 @@ VERIFICATION: dict[str, Row] = {
             "relation": name_of("add-or-remove-one"),
             "claimed_epsilon": NOT_NEGATIVE_OR_INF,
             "trials": whole(1, 4000),
+        },
+        long=True,
+    ),
+    "clopper_pearson.epsilon_lower": Row(
+        kinds={
+            "power": numbers(CLOSED_UNIT, usual=(0.5,), one=True, empty=True),
+            "level": numbers(POSITIVE_UNIT, usual=(0.1,), one=True, empty=True),
+            "delta": CLOSED_UNIT.at(1e-3),
+        }
+    ),
+    "clopper_pearson.Evidence": Row(
+        kinds={"hits": whole(0, 50), "false_alarms": whole(0, 3), "trials": whole(1, 200, 200)}
+    ),
+    "clopper_pearson.Evidence.epsilon_lower": Row(kinds={"delta": CLOSED_UNIT.at(1e-3)}),
+    "resque_utility.utility_study": Row(
+        kinds={
+            "sizes": numbers(COUNT, usual=(2, 4, 8)),
+            "seeds": whole(2, 3),
+            "noise_multipliers": numbers(NOT_NEGATIVE, usual=(1.0,)),
         },
         long=True,
     ),
