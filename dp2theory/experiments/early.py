@@ -14,12 +14,12 @@ import argparse
 import json
 import math
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from dp2theory.experiments.seeds import derived_seeds
-from dp2theory.problems.validation import whole_number
+from dp2theory.problems.validation import whole_number, whole_numbers
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
@@ -217,6 +217,14 @@ def early_losses(
         )
     total = setting.run_steps
     delay = default_delay(total) if delay is None else whole_number("delay", delay)
+    if not isinstance(cycles, Iterable):
+        raise ValueError(f"cycles={cycles!r} must be integers >= 1")
+    for count in cycles:
+        whole_number("cycles", count)
+    if tune_seeds is not None:
+        whole_numbers("tune_seeds", tune_seeds, minimum=0)
+    if seeds is not None:
+        whole_numbers("seeds", seeds, minimum=0)
     every = 2 * delay
     steps = (*sorted({every * k for k in cycles if every * k < total}), total)
     tune_seeds = tuple(tune_seeds or derived_seeds("early tuning", 2))

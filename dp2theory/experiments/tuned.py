@@ -326,6 +326,7 @@ def evaluate(
     ValueError
         When a seed was used for tuning.
     """
+    seeds = whole_numbers("seeds", seeds, minimum=0)
     check_seeds_apart(tuned.seeds, seeds)
     return run_tasks(
         [

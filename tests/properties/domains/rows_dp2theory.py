@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 from hypothesis import strategies as st
 
 from accountants import Bracket
 from accountants.calibration import Calibration
 from dp2theory.experiments.settings import Setting
+from dp2theory.experiments.tuned import Tuned
 from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.registry import METHODS
 from dp2theory.optimizers.sgd import DpSgd
@@ -230,7 +234,22 @@ def setting() -> Setting:
     return Setting("least-absolute-deviations", 4, steps=6, problem_options={"n": N, "d": D})
 
 
+def tuned() -> Tuned:
+    """DP-SGD, tuned on one seed."""
+    return Tuned(setting(), "dp-sgd", {"learning_rate": 0.1}, 1.0, None, (), (5,))
+
+
+def results() -> list[Any]:
+    """Two runs, of which the losses are read."""
+    return [SimpleNamespace(final_loss=loss) for loss in (0.5, 1.0)]
+
+
 EXPERIMENTS: dict[str, Row] = {
+    "early.early_losses": Row(
+        given={"setting": setting},
+        kinds={"cycles": numbers(COUNT, usual=(1,), empty=True)},
+        long=True,
+    ),
     "figures.request.FigureRequest": Row(
         given={"setting": setting},
         kinds={
@@ -245,11 +264,25 @@ EXPERIMENTS: dict[str, Row] = {
         long=True,
     ),
     "resque.request.ResqueRequest": Row(kinds={"dimension": whole(2, 4)}),
+    "settings.setting_for": Row(
+        given={"problem": lambda: "text"},
+        kinds={"problem": FREE},
+        keywords={
+            "batch_size": COUNT.or_none(),
+            "steps": COUNT.or_none(),
+            "target_epsilon": POSITIVE_OR_INF.or_none(),
+            "target_delta": OPEN_UNIT.or_none(),
+            "sampling": SCHEMES.or_none(),
+            "public_share": BELOW_ONE.or_none(),
+        },
+    ),
     "task_data.Task": Row(
         given={"setting": setting, "settings": lambda: {"learning_rate": 0.1}},
         kinds={**METHOD, "noise_multiplier": NOT_NEGATIVE},
     ),
     "tuned.delay_grid": Row(kinds={"divisors": numbers(COUNT, usual=(2, 3))}),
+    "tuned.evaluate": Row(given={"setting": setting, "tuned": tuned}, long=True),
+    "tuned.paired": Row(given={"ours": results, "theirs": results}),
     "tuned.tune_delays": Row(
         given={"setting": setting},
         kinds={**TUNED, "delays": numbers(COUNT.or_none(), usual=(1,)).but((), [])},

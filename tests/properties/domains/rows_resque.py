@@ -14,6 +14,7 @@ from dp2theory.resque.losses import AbsoluteLoss
 from dp2theory.resque.noisy_sgd import NoisySgdPlan, plan_noisy_sgd
 from dp2theory.resque.parallel import METHODS as PARALLEL_METHODS
 from dp2theory.resque.phased_plan import PhasedPlan, plan_phased
+from dp2theory.resque.private_plan import PrivatePlan, plan_private
 from dp2theory.resque.smoothing import GaussianSmoothing
 from tests.properties.domains.calls import Row
 from tests.properties.domains.kinds import (
@@ -87,6 +88,12 @@ def noisy_sgd_plan() -> NoisySgdPlan:
 def phased_plan() -> PhasedPlan:
     """For the loss."""
     return plan_phased(loss(), target_epsilon=1.0, target_delta=1e-3)
+
+
+@cache
+def private_plan() -> PrivatePlan:
+    """A rough one, for the loss."""
+    return plan_private(loss(), accuracy=1.0, target_epsilon=4.0, target_delta=1e-2)
 
 
 RESQUE: dict[str, Row] = {
@@ -249,6 +256,7 @@ RESQUE: dict[str, Row] = {
             "step_shrink": ABOVE_ONE,
         }
     ),
+    "private.run_private": Row(given={"function": loss, "plan": private_plan}, long=True),
     "private_ledger.epsilon_by_accountant": Row(elsewhere=ENDS),
     "private_study.accuracy_for": Row(
         given={"function": loss},
