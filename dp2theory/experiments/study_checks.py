@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from accountants import Bracket
+from accountants.validation import reals, require
 from dp2theory.experiments.study_delay_ratio import Prediction
 from dp2theory.experiments.study_losses import Advice, Arm, Measured
+from dp2theory.problems.validation import open_unit
 
 #: DP² over DP-SGD, and over DP-RMSProp, on the `het` problems.
 AGAINST_DP_SGD = 0.97
@@ -263,10 +265,19 @@ def median_ratio(
     ours : sequence of float
         Losses, infinite where a run diverged.
     theirs : sequence of float
-        Positive losses on the same seeds.
+        Positive finite losses on the same seeds.
     confidence : float
         Coverage that the interval has at least; None when there are too few seeds for one.
     """
+    confidence = open_unit("confidence", confidence)
+    first = reals("ours", ours, "losses, one for each seed")
+    require(first.ndim == 1 and first.size > 0, "ours", ours, "losses, one for each seed")
+    allowed = "finite losses > 0, one for each seed"
+    second = reals("theirs", theirs, allowed)
+    good = second.ndim == 1 and bool(((second > 0) & (second < math.inf)).all())
+    require(good, "theirs", theirs, allowed)
+    if len(ours) != len(theirs):
+        raise ValueError(f"ours and theirs have {len(ours)} and {len(theirs)} losses: as many")
     ratios = sorted(x / y for x, y in zip(ours, theirs, strict=True))
     count = len(ratios)
     middle = ratios[count // 2]

@@ -16,6 +16,7 @@ import numpy as np
 from dp2theory.optimizers.protocol import DivergedRun, InterruptedRun, run
 from dp2theory.optimizers.results import describe_optimizer
 from dp2theory.planning.budget import compose_events
+from dp2theory.problems.validation import whole_number
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
@@ -146,6 +147,8 @@ def run_seed(
     InterruptedTrial
         On KeyboardInterrupt, with what was released until then.
     """
+    whole_number("steps", steps, minimum=0)
+    whole_number("seed", seed, minimum=0)
     done = pilot.steps if pilot else 0
     if pilot is not None and not pilot.complete:
         raise ValueError("pilot: was interrupted, nothing can go on from it")

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from accountants.validation import reals
 from dp2theory.experiments.figures.result import CONFIDENCE
 from dp2theory.planning.intervals import student_interval
 from dp2theory.problems.protocol import Array
@@ -47,8 +48,13 @@ def mean_over_seeds(values: Sequence[float]) -> Mean:
     ----------
     values : sequence of float
         One or more; inf or NaN stands for a run that diverged.
+
+    Raises
+    ------
+    ValueError
+        For no numbers, and for what is none.
     """
-    numbers = np.asarray(values, dtype=np.float64)
+    numbers = reals("values", values, "one number per seed", nan=True)
     if numbers.ndim != 1 or not numbers.size:
         raise ValueError(f"values has shape {numbers.shape}: must hold one number per seed")
     if not np.isfinite(numbers).all():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import inf
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,7 @@ from tests.properties.domains.kinds import (
     POSITIVE,
     POSITIVE_OR_INF,
     REAL,
+    REAL_OR_INF,
     Kind,
     indices,
     name_of,
@@ -218,6 +220,7 @@ PROBLEMS_ROWS: dict[str, Row] = {
         called={"name": "problem"},
     ),
 }
+NO_LOSSES = st.sampled_from((None, 0.5, "ab", (), ["a", 1.0], [1j], [[1.0]], [[1.0], []], {}))
 TUNED: dict[str, Kind] = {
     "method": name_of("dp-sgd", *GRIDS),
     "noise_multiplier": NOT_NEGATIVE,
@@ -257,6 +260,15 @@ EXPERIMENTS: dict[str, Row] = {
             "epsilons": numbers(POSITIVE, usual=(1.0,)),
         },
         elsewhere=("seeds", "tune_seeds"),
+    ),
+    "figures.statistics.mean_over_seeds": Row(
+        kinds={"values": Kind("numbers", lambda: [0.5, 1.0], ([1.0], [inf, 1.0]), NO_LOSSES, False)}
+    ),
+    "study_checks.median_ratio": Row(
+        kinds={
+            "ours": numbers(REAL_OR_INF, usual=(0.5, 1.0)),
+            "theirs": numbers(POSITIVE, usual=(1.0, 1.5)),
+        }
     ),
     "resque.accounting.account": Row(
         given={"dataset_size": lambda: 4000},
