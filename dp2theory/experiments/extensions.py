@@ -69,6 +69,8 @@ def measure(problem: str, methods: Sequence[str], bench: Bench) -> tuple[Measure
     from dp2theory.experiments.study_runs import evaluated, tune
     from dp2theory.experiments.study_scenes import Scene
 
+    if problem not in tuple(SETTINGS):
+        raise ValueError(f"problem={problem!r} must be one of {', '.join(SETTINGS)}")
     setting = replace(SETTINGS[problem], public_share=PUBLIC_SHARE)
     scene = Scene(problem, setting, (), evaluations=EVALUATIONS)
     base = tune(scene, bench, "dp-sgd", None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from dp2theory.experiments.seeds import derived_seeds
@@ -113,6 +113,8 @@ def scenes(text: str | None = None) -> tuple[Scene, ...]:
 
 def check_names(names: Sequence[str]) -> tuple[str, ...]:
     """Return the claims named, or all if none is; unknown names are a ValueError."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise ValueError(f"check={names!r} must be a sequence of {', '.join(CHECKS)}")
     for name in names:
         if name not in CHECKS:
             raise ValueError(f"check={name!r} must be one of {', '.join(CHECKS)}")

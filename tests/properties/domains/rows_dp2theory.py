@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from accountants import Bracket
 from accountants.calibration import Calibration
 from dp2theory.experiments.settings import Setting
+from dp2theory.experiments.study_scenes import CHECKS
 from dp2theory.experiments.tuned import Tuned
 from dp2theory.optimizers.grids import GRIDS
 from dp2theory.optimizers.registry import METHODS
@@ -34,6 +35,7 @@ from tests.properties.domains.kinds import (
     Kind,
     indices,
     name_of,
+    names_of,
     numbers,
     vector,
     whole,
@@ -263,6 +265,9 @@ EXPERIMENTS: dict[str, Row] = {
     ),
     "figures.statistics.mean_over_seeds": Row(
         kinds={"values": Kind("numbers", lambda: [0.5, 1.0], ([1.0], [inf, 1.0]), NO_LOSSES, False)}
+    ),
+    "study_scenes.check_names": Row(
+        kinds={"names": names_of(*CHECKS).but([], ())}, called={"names": "check"}
     ),
     "study_checks.median_ratio": Row(
         kinds={
