@@ -162,6 +162,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     code: int = ExitCode.OK
     try:
         with guard():
+            if sys.stdout is None:  # closed by the caller: print would say nothing, and no error
+                fail("stdout is closed: the result would be lost", ExitCode.INTERNAL)
             code = _run(arguments)
     except SystemExit as stop:
         code = stop.code if isinstance(stop.code, int) else ExitCode.INTERNAL

@@ -129,6 +129,17 @@ def test_a_stream_that_takes_nothing(words, stream, code):
         assert (done.stdout != b"") == (code == 0)
 
 
+@pytest.mark.parametrize(
+    ("closed", "code", "err"),
+    [(">&-", 1, b"dp2theory: stdout is closed: the result would be lost\n"), ("2>&-", 0, b"")],
+)
+def test_a_stream_that_is_closed(closed, code, err):
+    words = f'"{sys.executable}" -m dp2theory theorems --quiet {closed}'
+    done = subprocess.run(["sh", "-c", words], capture_output=True)
+    assert (done.returncode, done.stderr) == (code, err)
+    assert (done.stdout != b"") == (code == 0)
+
+
 def test_a_folder_for_figures_goes_again_with_the_figure(folder, capfd):
     base = f"figure fig3 --problem {HET} --executor serial --epsilon"
     assert main(f"{base} -1 --out new".split()) == 2
